@@ -1,0 +1,147 @@
+//! The list of formats, and what a format is.
+//!
+//! A format is one file: its wire structs, which stay private, and its mapping to
+//! [`Trajectory`]. It sees one record at a time and never opens files; `ingest/` finds,
+//! decompresses and splits them. A new format is one file, one line in [`FORMATS`], a fixture
+//! and a test.
+//!
+//! Invariant: parsing never fails as a whole. A record becomes runs or parts of runs, or is
+//! ignored or merged by a named rule, or is refused with a reason.
+
+use std::path::Path;
+
+use crate::config::ReadOptions;
+use crate::model::{Issue, Place, Trajectory};
+
+/// One record of an input file: a line, a document, an element of an array, or a member of an archive.
+#[derive(Debug, Clone, Copy)]
+pub struct Record<'r> {
+    /// The record's bytes, one JSON value, without separators.
+    pub bytes: &'r [u8],
+    /// Where it stands.
+    pub place: Place,
+    /// Path of the file, as given or found; the member's name for archives.
+    pub path: &'r Path,
+}
+
+/// What the start of a file looks like, for detection.
+#[derive(Debug)]
+pub struct Probe<'p> {
+    /// Path of the file; a hint at most, never proof.
+    pub path: &'p Path,
+    /// Up to 50 records from the first block; the last may be cut off.
+    pub records: Vec<&'p [u8]>,
+    /// Whether the file is one top-level array (its elements are then `records`).
+    pub in_array: bool,
+}
+
+impl Probe<'_> {
+    /// Whether one of the records is an object that has all of these keys at its top level.
+    #[must_use]
+    pub fn any_has(&self, keys: &[&str]) -> bool {
+        self.records.iter().any(|record| {
+            let found = top_keys(record);
+            keys.iter().all(|key| found.iter().any(|have| have == key))
+        })
+    }
+}
+
+/// The keys at the top level of a JSON object; those before the damage if it is damaged or cut off.
+#[must_use]
+pub fn top_keys(object: &[u8]) -> Vec<String> {
+    crate::ingest::scan::top_keys(object)
+}
+
+/// Runs that one record gave, and what was noticed on the way.
+#[derive(Debug, Default)]
+pub struct Parsed<'a> {
+    /// The runs.
+    pub runs: Vec<Trajectory<'a>>,
+    /// What was noticed.
+    pub issues: Vec<Issue>,
+}
+
+/// Why a record could not be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// Stable code, such as `invalid_json` or `step_without_type`.
+    pub code: &'static str,
+    /// The reason, as a lowercase fragment.
+    pub message: String,
+    /// True for a fault of form (a number where a text is due is one, broken JSON is one): the record is
+    /// then repaired if it can be (NaN, duplicate keys, bad UTF-8, ...) and tried once more.
+    pub repairable: bool,
+}
+
+impl Refusal {
+    /// A record that is sound JSON but not what the format needs.
+    pub fn of(code: &'static str, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), repairable: false }
+    }
+}
+
+impl From<serde_json::Error> for Refusal {
+    fn from(error: serde_json::Error) -> Self {
+        let code = if error.is_eof() { "truncated_record" } else { "invalid_json" };
+        Self { code, message: error.to_string(), repairable: true }
+    }
+}
+
+/// What became of a record that is a part of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fate {
+    /// It is part of a run.
+    Used,
+    /// It says the same as, or completes, another record; the name of the rule.
+    Merged(&'static str),
+    /// It holds nothing that any figure reads; the name of the rule.
+    Ignored(&'static str),
+    /// It could not be read.
+    Refused(Refusal),
+}
+
+/// Collects the records of all files of one format and makes runs of them.
+pub trait Assembler: Send {
+    /// Takes one record. Must not keep borrowed bytes.
+    fn push(&mut self, record: &Record<'_>) -> Fate;
+    /// Joins what was collected. The order of runs is that of their first record.
+    fn finish(self: Box<Self>) -> Parsed<'static>;
+}
+
+/// How a format is read.
+#[derive(Clone, Copy)]
+pub enum Reader {
+    /// Each record is whole runs by itself; records are read in parallel.
+    Whole(for<'r> fn(&Record<'r>, &ReadOptions) -> Result<Parsed<'r>, Refusal>),
+    /// Records are parts of runs, in one file or several.
+    Parts(fn(&ReadOptions) -> Box<dyn Assembler>),
+}
+
+/// Gets the runs of one archive, one member at a time.
+pub type ReadArchive = fn(
+    archive: &mut zip::ZipArchive<std::fs::File>,
+    file: Place,
+    options: &ReadOptions,
+    sink: &mut dyn FnMut(Result<Parsed<'_>, (Place, Refusal)>),
+);
+
+/// One format.
+#[derive(Clone, Copy)]
+pub struct Format {
+    /// Its name for `--format` and in reports.
+    pub name: &'static str,
+    /// What its files are, for messages; a noun phrase.
+    pub about: &'static str,
+    /// Whether the start of a file looks like it.
+    pub detect: fn(&Probe<'_>) -> bool,
+    /// Keys of a wrapping object whose array holds the records, such as `traces`.
+    pub wrappers: &'static [&'static str],
+    /// Whether the elements of a top-level array are records (else the array is one record).
+    pub splits_arrays: bool,
+    /// How records are read.
+    pub reader: Reader,
+    /// Whether a zip archive with these member names is of this format, and how it is read.
+    pub archive: Option<(fn(&[&str]) -> bool, ReadArchive)>,
+    /// Whether it mixes model turns and tool calls, so that turns are no steps by default.
+    pub mixes_turns: bool,
+}

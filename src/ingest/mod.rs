@@ -1,0 +1,4 @@
+//! From paths to trajectories.
+
+pub mod formats;
+pub mod scan;

@@ -1,0 +1,23 @@
+//! The one form that every format becomes, and the names of the figures.
+//!
+//! Owns: [`Trajectory`] and its parts as plain data, the places and reasons of
+//! [`Issue`]s, and the catalogue of names that configs are checked against.
+//! Refuses: input and output, judging (that is `evaluate/`), and serialisation
+//! (wire structs live with the format or the renderer that needs them).
+
+mod hash;
+mod issue;
+mod names;
+mod time;
+mod trajectory;
+mod words;
+
+pub use hash::input_hash;
+pub use issue::{Issue, Place, Severity};
+pub use names::{Better, METRIC_NAMES, MetricName, Unit, nearest, resolve_metric};
+pub use time::{Stamp, Time};
+pub use trajectory::{
+    Attempt, EndRule, ErrorInfo, ErrorOrigin, Final, RetrySource, Score, ScoreValue, Tags, Tokens,
+    Trajectory,
+};
+pub use words::{AttemptWord, RunWord, is_intervention, is_model_turn};

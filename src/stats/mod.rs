@@ -1,0 +1,1 @@
+//! Pure functions over numbers: intervals and resampling. Knows no trajectory.
