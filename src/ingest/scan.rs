@@ -1,41 +1,138 @@
-//! Structure of JSON text without parsing it.
+//! Structure of JSON text without parsing it. Works on damaged and cut-off text as far as it goes,
+//! and never recurses.
+
+/// A step of the walk over the top level of an object.
+enum Top<'o> {
+    /// A key, and the offset of the value that follows it.
+    Member(&'o [u8], usize),
+    /// The object is over, or its text is.
+    End,
+}
+
+/// Walks the members at the top level of an object.
+struct TopLevel<'o> {
+    text: &'o [u8],
+    at: usize,
+}
+
+impl<'o> TopLevel<'o> {
+    /// `None` where the text is no object.
+    fn of(text: &'o [u8]) -> Option<Self> {
+        let lead = text.len() - text.trim_ascii_start().len();
+        (text.get(lead) == Some(&b'{')).then_some(Self { text, at: lead + 1 })
+    }
+
+    fn next(&mut self) -> Top<'o> {
+        loop {
+            match self.text.get(self.at) {
+                None | Some(b'}') => return Top::End,
+                Some(b'"') => {
+                    let start = self.at + 1;
+                    let Some(length) = string_length(&self.text[start..]) else { return Top::End };
+                    let key = &self.text[start..start + length];
+                    let mut at = start + length + 1;
+                    at += space(&self.text[at.min(self.text.len())..]);
+                    if self.text.get(at) != Some(&b':') {
+                        return Top::End;
+                    }
+                    at += 1;
+                    at += space(&self.text[at..]);
+                    self.at = end_of_value(&self.text[at..])
+                        .map_or(self.text.len(), |length| at + length);
+                    return Top::Member(key, at);
+                }
+                Some(_) => self.at += 1,
+            }
+        }
+    }
+}
+
+fn space(text: &[u8]) -> usize {
+    text.len() - text.trim_ascii_start().len()
+}
+
+/// Length of a string's contents up to its closing quote; `None` where it is cut off.
+fn string_length(text: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    loop {
+        at += memchr::memchr2(b'"', b'\\', text.get(at..)?)?;
+        if text[at] == b'"' {
+            return Some(at);
+        }
+        at += 2;
+    }
+}
+
+/// Length of the JSON value at the start of `text`; `None` where it is cut off.
+#[must_use]
+pub fn end_of_value(text: &[u8]) -> Option<usize> {
+    let (mut depth, mut at) = (0_usize, 0);
+    while at < text.len() {
+        match text[at] {
+            b'"' => {
+                at += 1 + string_length(&text[at + 1..])?;
+                if depth == 0 {
+                    return Some(at + 1);
+                }
+            }
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' if depth == 0 => return Some(at),
+            b'}' | b']' => {
+                depth -= 1;
+                if depth == 0 {
+                    return Some(at + 1);
+                }
+            }
+            b',' if depth == 0 => return Some(at),
+            _ => {}
+        }
+        at += 1;
+    }
+    None
+}
 
 /// The keys at the top level of a JSON object; those before the damage if it is damaged or cut off.
 #[must_use]
 pub fn top_keys(object: &[u8]) -> Vec<String> {
     let mut keys = Vec::new();
-    let (mut depth, mut at) = (0_usize, 0);
-    let mut expects_key = false;
-    while at < object.len() {
-        match object[at] {
-            b'"' => {
-                let start = at + 1;
-                at = start;
-                while at < object.len() && object[at] != b'"' {
-                    at += if object[at] == b'\\' { 2 } else { 1 };
-                }
-                if depth == 1 && expects_key && at < object.len() {
-                    keys.push(String::from_utf8_lossy(&object[start..at]).into_owned());
-                    expects_key = false;
-                }
-            }
-            b'{' | b'[' => {
-                depth += 1;
-                expects_key = depth == 1 && object[at] == b'{';
-                if depth == 1 && object[at] == b'[' {
-                    return keys;
-                }
-            }
-            b'}' | b']' => {
-                depth = depth.saturating_sub(1);
-                if depth == 0 {
-                    return keys;
-                }
-            }
-            b',' if depth == 1 => expects_key = true,
-            _ => {}
-        }
-        at += 1;
+    let Some(mut members) = TopLevel::of(object) else { return keys };
+    while let Top::Member(key, _) = members.next() {
+        keys.push(String::from_utf8_lossy(key).into_owned());
     }
     keys
+}
+
+/// Offset of the array that stands under one of `keys` at the top level of an object.
+#[must_use]
+pub fn find_array(object: &[u8], keys: &[&str]) -> Option<usize> {
+    let mut members = TopLevel::of(object)?;
+    while let Top::Member(key, value) = members.next() {
+        if object.get(value) == Some(&b'[') && keys.iter().any(|known| known.as_bytes() == key) {
+            return Some(value);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{end_of_value, top_keys};
+
+    #[test]
+    fn keys_are_those_of_the_top_level_and_survive_a_cut() {
+        assert_eq!(
+            top_keys(br#" {"a":{"x":1},"b":["y"],"c\"d":"e","f":"cut o"#),
+            ["a", "b", "c\\\"d", "f"]
+        );
+        assert!(top_keys(br#"[{"a":1}]"#).is_empty());
+        assert_eq!(top_keys(br#"{"a":1}{"b":2}"#), ["a"]);
+    }
+
+    #[test]
+    fn a_value_ends_where_its_brackets_close() {
+        assert_eq!(end_of_value(br#"{"a":"}"} ,"#), Some(9));
+        assert_eq!(end_of_value(b"12,"), Some(2));
+        assert_eq!(end_of_value(br#""a\"b"]"#), Some(6));
+        assert_eq!(end_of_value(b"[1, 2"), None);
+    }
 }

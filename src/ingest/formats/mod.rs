@@ -8,6 +8,8 @@
 //! Invariant: parsing never fails as a whole. A record becomes runs or parts of runs, or is
 //! ignored or merged by a named rule, or is refused with a reason.
 
+pub mod native;
+
 use std::path::Path;
 
 use crate::config::ReadOptions;
@@ -82,7 +84,11 @@ impl Refusal {
 
 impl From<serde_json::Error> for Refusal {
     fn from(error: serde_json::Error) -> Self {
-        let code = if error.is_eof() { "truncated_record" } else { "invalid_json" };
+        let code = match error.classify() {
+            serde_json::error::Category::Eof => "truncated_record",
+            serde_json::error::Category::Data => "unexpected_value",
+            _ => "invalid_json",
+        };
         Self { code, message: error.to_string(), repairable: true }
     }
 }

@@ -1,0 +1,304 @@
+//! The native trace: an array of runs, an object with `traces` or `runs`, one run, or a run a line.
+//!
+//! Owns the wire structs of that form. A run needs only `steps`, a step only `type`; what is
+//! unreadable in a field that figures need refuses the whole run, and unknown fields are skipped
+//! unread. Nothing here judges.
+
+mod fields;
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+
+use super::{Format, Parsed, Probe, Reader, Record, Refusal};
+use crate::config::ReadOptions;
+use crate::model::{Attempt, Final, Place, RetrySource, Trajectory, input_hash};
+
+pub use fields::{AnyTokens, ErrorField, NestedAttempts, Raw, Scalar, ScoreMap, TagMap};
+
+/// The native trace.
+pub const NATIVE: Format = Format {
+    name: "native",
+    about: "agenteval's own JSON or NDJSON traces",
+    detect,
+    wrappers: &["traces", "runs"],
+    splits_arrays: true,
+    reader: Reader::Whole(read),
+    archive: None,
+    mixes_turns: false,
+};
+
+fn detect(probe: &Probe<'_>) -> bool {
+    probe.any_has(&["steps"])
+}
+
+#[derive(Deserialize)]
+struct WireRun<'a> {
+    #[serde(borrow, default)]
+    run_id: Scalar<'a>,
+    #[serde(borrow, default)]
+    task_id: Scalar<'a>,
+    #[serde(borrow, default)]
+    trial: Scalar<'a>,
+    #[serde(borrow, default)]
+    agent: Scalar<'a>,
+    #[serde(borrow, default)]
+    model: Scalar<'a>,
+    #[serde(borrow, default)]
+    tags: TagMap<'a>,
+    #[serde(borrow, default)]
+    status: Scalar<'a>,
+    #[serde(borrow, default)]
+    end_reason: Scalar<'a>,
+    #[serde(borrow, default)]
+    score: Scalar<'a>,
+    #[serde(borrow, default)]
+    scores: ScoreMap<'a>,
+    #[serde(borrow, default)]
+    success: Scalar<'a>,
+    #[serde(borrow, default)]
+    started_at: Scalar<'a>,
+    #[serde(borrow, default)]
+    ended_at: Scalar<'a>,
+    #[serde(borrow, default)]
+    duration_ms: Scalar<'a>,
+    #[serde(default)]
+    tokens: AnyTokens,
+    #[serde(borrow, default)]
+    cost_usd: Scalar<'a>,
+    #[serde(borrow, default, rename = "final")]
+    final_output: Raw<'a>,
+    #[serde(borrow, default)]
+    retry_source: Scalar<'a>,
+    #[serde(borrow, default)]
+    steps: Option<Vec<StepEntry<'a>>>,
+}
+
+/// A run whose steps are kept as text, for expressions and `show`.
+#[derive(Deserialize)]
+struct RawSteps<'a> {
+    #[serde(borrow, default)]
+    steps: Vec<&'a serde_json::value::RawValue>,
+}
+
+/// A native step as written. Structured log lines carry the same fields.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+pub struct WireStep<'a> {
+    #[serde(borrow)]
+    step_id: Scalar<'a>,
+    #[serde(borrow)]
+    node_id: Scalar<'a>,
+    #[serde(borrow)]
+    index: Scalar<'a>,
+    #[serde(borrow)]
+    attempt: Scalar<'a>,
+    #[serde(borrow)]
+    attempts: NestedAttempts<'a>,
+    #[serde(borrow, alias = "retry_count")]
+    retries: Scalar<'a>,
+    #[serde(borrow, rename = "type")]
+    kind: Scalar<'a>,
+    #[serde(borrow)]
+    name: Scalar<'a>,
+    #[serde(borrow)]
+    status: Scalar<'a>,
+    #[serde(borrow)]
+    request_id: Scalar<'a>,
+    #[serde(borrow)]
+    tool_call_id: Scalar<'a>,
+    #[serde(borrow)]
+    input: Raw<'a>,
+    #[serde(borrow)]
+    error: ErrorField<'a>,
+    #[serde(borrow)]
+    started_at: Scalar<'a>,
+    #[serde(borrow)]
+    ended_at: Scalar<'a>,
+    #[serde(borrow)]
+    duration_ms: Scalar<'a>,
+    tokens: AnyTokens,
+    #[serde(borrow)]
+    cost_usd: Scalar<'a>,
+}
+
+/// An element of `steps`: a step, or something that is none and refuses the run.
+struct StepEntry<'a>(Option<WireStep<'a>>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for StepEntry<'a> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        fields::object_or_none(deserializer).map(Self)
+    }
+}
+
+fn read<'r>(record: &Record<'r>, options: &ReadOptions) -> Result<Parsed<'r>, Refusal> {
+    if record.bytes.first() != Some(&b'{') {
+        return Err(Refusal::of("not_a_run", "a run is an object with `steps`"));
+    }
+    let wire: WireRun<'r> = serde_json::from_slice(record.bytes)?;
+    let raw = if options.raw_attempts {
+        let raw: RawSteps<'r> = serde_json::from_slice(record.bytes)?;
+        raw.steps
+    } else {
+        Vec::new()
+    };
+    let run = wire.into_trajectory(record.place, &raw)?;
+    Ok(Parsed { runs: vec![run], issues: Vec::new() })
+}
+
+impl<'a> WireRun<'a> {
+    fn into_trajectory(
+        self,
+        place: Place,
+        raw: &[&'a serde_json::value::RawValue],
+    ) -> Result<Trajectory<'a>, Refusal> {
+        let Some(steps) = self.steps else {
+            return Err(Refusal::of("run_without_steps", "the run has no array `steps`"));
+        };
+        let mut attempts = Vec::with_capacity(steps.len());
+        for (position, entry) in steps.into_iter().enumerate() {
+            let Some(step) = entry.0 else {
+                return Err(Refusal::of(
+                    "unreadable_step",
+                    format!("element {position} of `steps` is no object"),
+                ));
+            };
+            let raw = raw.get(position).map(|text| Cow::Borrowed(text.get()));
+            step.push_onto(&mut attempts, position, raw)?;
+        }
+        let retry_source = match self.retry_source.text().as_deref() {
+            Some("recorded") => Some(RetrySource::Recorded),
+            Some("inferred") => Some(RetrySource::Inferred),
+            _ => None,
+        };
+        Ok(Trajectory {
+            place,
+            run_id: self.run_id.text(),
+            task_id: self.task_id.text(),
+            trial: self.trial.text(),
+            agent: self.agent.text(),
+            model: self.model.text(),
+            tags: self.tags.0,
+            status: self.status.text(),
+            end_reason: self.end_reason.text(),
+            scores: self.scores.with(self.score),
+            success: self.success.flag(),
+            started_at: self.started_at.stamp(),
+            ended_at: self.ended_at.stamp(),
+            duration_ms: self.duration_ms.number(),
+            tokens: self.tokens.0,
+            cost_usd: self.cost_usd.number(),
+            final_output: self
+                .final_output
+                .0
+                .map_or(Final::Missing, |raw| Final::Json(Cow::Borrowed(raw.get()))),
+            retry_source,
+            attempts,
+            ..Trajectory::default()
+        })
+    }
+}
+
+impl<'a> WireStep<'a> {
+    /// Appends the attempts that this step records: itself, or those nested in it.
+    ///
+    /// # Errors
+    /// Refuses a step without a type, and one whose attempt number or count cannot be read.
+    pub fn push_onto(
+        self,
+        attempts: &mut Vec<Attempt<'a>>,
+        position: usize,
+        raw: Option<Cow<'a, str>>,
+    ) -> Result<(), Refusal> {
+        let Some(kind) = self.kind.text() else {
+            return Err(Refusal::of(
+                "step_without_type",
+                format!("element {position} of `steps` has no `type`"),
+            ));
+        };
+        let number = |scalar: &Scalar<'a>, field: &str| {
+            scalar.whole().map_err(|found| {
+                Refusal::of(
+                    "unreadable_number",
+                    format!(
+                        "`{field}` of element {position} of `steps` is {found}, not a whole number"
+                    ),
+                )
+            })
+        };
+        let attempt = number(&self.attempt, "attempt")?;
+        let retries = number(&self.retries, "retries")?;
+        let total = match &self.attempts {
+            NestedAttempts::Count(count) => number(count, "attempts")?,
+            _ => retries.map(|n| n.saturating_add(1)),
+        };
+        let outer = Attempt {
+            step_id: self.step_id.text(),
+            node_id: self.node_id.text(),
+            index: self.index.number(),
+            attempt,
+            attempts_total: total,
+            kind,
+            name: self.name.text(),
+            status: self.status.text(),
+            request_id: self.request_id.text().or_else(|| self.tool_call_id.text()),
+            input: self.input.0.and_then(|raw| input_hash(raw.get())),
+            error: self.error.0,
+            started_at: self.started_at.stamp(),
+            ended_at: self.ended_at.stamp(),
+            duration_ms: self.duration_ms.number(),
+            tokens: self.tokens.0,
+            cost_usd: self.cost_usd.number(),
+            raw,
+            ..Attempt::default()
+        };
+        match self.attempts {
+            NestedAttempts::List(list) if !list.is_empty() => {
+                push_nested(attempts, &outer, list, position)
+            }
+            _ => {
+                attempts.push(outer);
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Appends attempts nested in a step: each takes what it lacks from the step around it.
+fn push_nested<'a>(
+    attempts: &mut Vec<Attempt<'a>>,
+    outer: &Attempt<'a>,
+    list: Vec<WireStep<'a>>,
+    position: usize,
+) -> Result<(), Refusal> {
+    // Without a key of its own the step still holds its attempts together.
+    let key =
+        outer.step_id.clone().or_else(|| outer.node_id.clone()).unwrap_or_else(|| {
+            match outer.index {
+                Some(index) => Cow::Owned(format!("index {index}")),
+                None => Cow::Owned(format!("position {position}")),
+            }
+        });
+    for (nth, mut inner) in list.into_iter().enumerate() {
+        if matches!(inner.attempts, NestedAttempts::List(_)) {
+            return Err(Refusal::of(
+                "nested_attempts",
+                format!("element {position} of `steps` nests attempts inside attempts"),
+            ));
+        }
+        if inner.kind.is_absent() {
+            inner.kind = Scalar::Text(outer.kind.clone());
+        }
+        let before = attempts.len();
+        inner.push_onto(attempts, position, None)?;
+        for attempt in &mut attempts[before..] {
+            attempt.step_id = Some(key.clone());
+            attempt.index = outer.index;
+            attempt.attempt = attempt.attempt.or_else(|| u32::try_from(nth + 1).ok());
+            attempt.name = attempt.name.take().or_else(|| outer.name.clone());
+            attempt.input = attempt.input.or(outer.input);
+            attempt.raw.clone_from(&outer.raw);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,325 @@
+//! Where one record ends and the next begins, in a stream that is read in blocks.
+//!
+//! Owns the two framings: lines, and JSON values in a row or in one array. It looks at structure
+//! alone (brackets outside strings), never parses, and keeps its state between blocks, so that a
+//! record may be longer than any block. Refuses nothing: what is no value becomes a record too, and
+//! is rejected by whoever reads it.
+
+/// A record's range in the current buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span {
+    /// First byte.
+    pub start: usize,
+    /// One past the last byte.
+    pub end: usize,
+    /// Line of the first byte, from 1; 0 where records are not lines.
+    pub line: u64,
+}
+
+/// How the records of a file are told apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Framing {
+    /// One record a line.
+    Lines,
+    /// JSON values one after the other, over any number of lines.
+    Values,
+    /// The elements of one top-level array.
+    Elements,
+}
+
+impl Framing {
+    /// Tells the framing from the start of a file.
+    ///
+    /// A `{` file is lines if its first line is a whole value, or if some line is one and every
+    /// line starts with `{`, as in NDJSON whose first line is damaged.
+    #[must_use]
+    pub fn of(head: &[u8]) -> Self {
+        let text = head.trim_ascii_start();
+        match text.first() {
+            Some(b'[') => Self::Elements,
+            Some(b'{') => {
+                let mut whole = false;
+                for (nth, line) in text.split(|&b| b == b'\n').take(50).enumerate() {
+                    let line = line.trim_ascii_end();
+                    if line.is_empty() {
+                        continue;
+                    }
+                    if line[0] != b'{' {
+                        return if whole { Self::Lines } else { Self::Values };
+                    }
+                    whole |= is_whole_value(line);
+                    if nth == 0 && whole {
+                        return Self::Lines;
+                    }
+                }
+                // A single line, whole or cut off, is a line too.
+                if whole || memchr::memchr(b'\n', text).is_none() {
+                    Self::Lines
+                } else {
+                    Self::Values
+                }
+            }
+            _ => Self::Lines,
+        }
+    }
+}
+
+/// Whether the brackets of a text that starts with one close exactly at its end.
+fn is_whole_value(text: &[u8]) -> bool {
+    let mut scanner = Scanner::new(false);
+    let mut spans = Vec::new();
+    scanner.scan(text, false, &mut spans);
+    spans.first().is_some_and(|span| span.start == 0 && span.end == text.len())
+}
+
+/// Cuts a stream of blocks into records.
+#[derive(Debug)]
+pub struct Splitter {
+    framing: Framing,
+    line: u64,
+    scanner: Scanner,
+}
+
+impl Splitter {
+    /// A splitter at the start of a stream.
+    #[must_use]
+    pub fn new(framing: Framing) -> Self {
+        Self { framing, line: 1, scanner: Scanner::new(framing == Framing::Elements) }
+    }
+
+    /// Finds the records that are whole in `buffer` (all that is left, if `end`), appends them to
+    /// `spans`, and returns how many bytes are done with. The next call's buffer starts there.
+    pub fn split(&mut self, buffer: &[u8], end: bool, spans: &mut Vec<Span>) -> usize {
+        match self.framing {
+            Framing::Lines => self.lines(buffer, end, spans),
+            Framing::Values | Framing::Elements => {
+                self.scanner.scan(buffer, end, spans);
+                self.scanner.forget()
+            }
+        }
+    }
+
+    fn lines(&mut self, buffer: &[u8], end: bool, spans: &mut Vec<Span>) -> usize {
+        let mut start = 0;
+        let mut push = |start: usize, stop: usize, line: u64| {
+            let text = &buffer[start..stop];
+            let lead = text.len() - text.trim_ascii_start().len();
+            let text = text.trim_ascii();
+            if !text.is_empty() {
+                spans.push(Span { start: start + lead, end: start + lead + text.len(), line });
+            }
+        };
+        for newline in memchr::memchr_iter(b'\n', buffer) {
+            push(start, newline, self.line);
+            self.line += 1;
+            start = newline + 1;
+        }
+        if end {
+            push(start, buffer.len(), self.line);
+            start = buffer.len();
+        }
+        start
+    }
+}
+
+/// Finds values by their brackets, skipping over strings.
+#[derive(Debug)]
+pub struct Scanner {
+    /// Whether values are elements of an outer array.
+    elements: bool,
+    /// Open brackets inside the current value.
+    depth: u64,
+    in_string: bool,
+    escaped: bool,
+    /// Start of the current value.
+    start: Option<usize>,
+    /// First byte not scanned yet.
+    at: usize,
+    /// Whether the current value is no object or array: a bare word, number or string.
+    bare: bool,
+}
+
+impl Scanner {
+    /// A scanner over values in a row, or over the elements of an array that starts with `[`.
+    #[must_use]
+    pub fn new(elements: bool) -> Self {
+        Self {
+            elements,
+            depth: 0,
+            in_string: false,
+            escaped: false,
+            start: None,
+            at: 0,
+            bare: false,
+        }
+    }
+
+    /// Drops what is done with; offsets of the next call count from there.
+    fn forget(&mut self) -> usize {
+        let done = self.start.unwrap_or(self.at);
+        self.at -= done;
+        self.start = self.start.map(|_| 0);
+        done
+    }
+
+    /// Scans on to the end of `buffer`; at the end of the stream an open value is closed as it is.
+    pub fn scan(&mut self, buffer: &[u8], end: bool, spans: &mut Vec<Span>) {
+        let mut close = |start: &mut Option<usize>, stop: usize| {
+            if let Some(start) = start.take() {
+                spans.push(Span { start, end: stop, line: 0 });
+            }
+        };
+        while self.at < buffer.len() {
+            if self.escaped {
+                self.escaped = false;
+                self.at += 1;
+                continue;
+            }
+            if self.in_string {
+                let Some(found) = memchr::memchr2(b'"', b'\\', &buffer[self.at..]) else {
+                    self.at = buffer.len();
+                    break;
+                };
+                self.at += found;
+                self.in_string = buffer[self.at] != b'"';
+                self.escaped = self.in_string;
+                self.at += 1;
+                continue;
+            }
+            let byte = buffer[self.at];
+            match byte {
+                b'{' | b'[' => {
+                    if self.start.is_some() && self.bare {
+                        close(&mut self.start, self.at);
+                    }
+                    if self.start.is_none() {
+                        if self.elements && byte == b'[' && self.depth == 0 {
+                            // The outer array itself; a second one in a row is the same to us.
+                            self.elements = true;
+                            self.at += 1;
+                            continue;
+                        }
+                        self.start = Some(self.at);
+                        self.bare = false;
+                    }
+                    self.depth += 1;
+                }
+                b'}' | b']' if self.start.is_some() && !self.bare => {
+                    self.depth -= 1;
+                    if self.depth == 0 {
+                        close(&mut self.start, self.at + 1);
+                    }
+                }
+                b']' if self.elements => close(&mut self.start, self.at),
+                b',' | b' ' | b'\t' | b'\r' | b'\n' => {
+                    if self.bare {
+                        close(&mut self.start, self.at);
+                    }
+                }
+                _ => {
+                    if self.start.is_none() {
+                        self.start = Some(self.at);
+                        self.bare = true;
+                    }
+                    self.in_string = byte == b'"';
+                }
+            }
+            self.at += 1;
+        }
+        if end {
+            close(&mut self.start, buffer.len());
+        }
+    }
+}
+
+/// Where a damaged value may hide sound ones: the starts of lines inside it that open an object
+/// no further to the right than the value itself. Offsets into `value`; `column` is that of its start.
+#[must_use]
+pub fn restarts(value: &[u8], column: usize) -> Vec<usize> {
+    memchr::memchr_iter(b'\n', value)
+        .filter_map(|newline| {
+            let line = &value[newline + 1..];
+            let indent = line.iter().take_while(|b| matches!(b, b' ' | b'\t')).count();
+            (indent <= column && line.get(indent) == Some(&b'{')).then_some(newline + 1 + indent)
+        })
+        .collect()
+}
+
+/// The elements of the array that stands under one of `keys` at the top level of an object.
+///
+/// Works on a damaged or cut-off object as far as it goes. `None` where there is no such array.
+#[must_use]
+pub fn wrapped_elements(object: &[u8], keys: &[&str]) -> Option<Vec<Span>> {
+    let array = super::scan::find_array(object, keys)?;
+    let mut scanner = Scanner::new(true);
+    let mut spans = Vec::new();
+    let end = super::scan::end_of_value(&object[array..]).map_or(object.len(), |len| array + len);
+    scanner.scan(&object[array..end], true, &mut spans);
+    for span in &mut spans {
+        span.start += array;
+        span.end += array;
+    }
+    Some(spans)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Framing, Splitter, wrapped_elements};
+
+    /// All records of `text`, fed in blocks of `block` bytes.
+    fn records(text: &str, block: usize) -> Vec<String> {
+        let mut splitter = Splitter::new(Framing::of(text.as_bytes()));
+        let (mut out, mut buffer, mut fed) = (Vec::new(), Vec::new(), 0);
+        loop {
+            let next = (fed + block).min(text.len());
+            buffer.extend_from_slice(&text.as_bytes()[fed..next]);
+            fed = next;
+            let mut spans = Vec::new();
+            let done = splitter.split(&buffer, fed == text.len(), &mut spans);
+            out.extend(
+                spans.iter().map(|s| String::from_utf8_lossy(&buffer[s.start..s.end]).into_owned()),
+            );
+            buffer.drain(..done);
+            if fed == text.len() {
+                return out;
+            }
+        }
+    }
+
+    #[test]
+    fn every_block_size_gives_the_same_records() {
+        for (text, expected) in [
+            ("{\"a\":1}\r\n\n{\"b\":\"}\"}\n{\"c\"", vec!["{\"a\":1}", "{\"b\":\"}\"}", "{\"c\""]),
+            (
+                "[{\"a\":\"]\\\"\"},\n {\"b\":[{}]} , 7, \"x,y\"]\n",
+                vec!["{\"a\":\"]\\\"\"}", "{\"b\":[{}]}", "7", "\"x,y\""],
+            ),
+            (
+                "{\n \"a\": 1\n}\n{\n \"b\": [\n{}]\n}{}",
+                vec!["{\n \"a\": 1\n}", "{\n \"b\": [\n{}]\n}", "{}"],
+            ),
+            ("[]", vec![]),
+            ("[{\"a\":1},{\"b\"", vec!["{\"a\":1}", "{\"b\""]),
+        ] {
+            for block in 1..=text.len() {
+                assert_eq!(records(text, block), expected, "{text:?} in blocks of {block}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_damaged_first_line_does_not_hide_that_a_file_is_lines() {
+        assert_eq!(Framing::of(b"{\"steps\":[{\"ty\n{\"steps\":[]}\n"), Framing::Lines);
+        assert_eq!(Framing::of(b"{\n\"steps\":[]\n}\n"), Framing::Values);
+        assert_eq!(Framing::of(b"  {\"steps\":["), Framing::Lines);
+    }
+
+    #[test]
+    fn a_wrapped_array_is_found_and_cut() {
+        let doc = br#"{"note":{"runs":[9]},"runs" : [ {"steps":[]}, {"st"#;
+        let spans = wrapped_elements(doc, &["traces", "runs"]).unwrap_or_default();
+        let texts: Vec<_> = spans.iter().map(|s| &doc[s.start..s.end]).collect();
+        assert_eq!(texts, [&br#"{"steps":[]}"#[..], &br#"{"st"#[..]]);
+        assert!(wrapped_elements(br#"{"runs":{}}"#, &["runs"]).is_none());
+    }
+}
