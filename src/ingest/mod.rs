@@ -1,6 +1,58 @@
 //! From paths to trajectories.
+//!
+//! Owns finding and opening files, detection, cutting streams into records, reading records in
+//! parallel while results keep the order of the input, and the tally of what became of each record.
+//! Refuses to judge: a run is handed on as it was recorded. Damage is data: it is counted and
+//! located; only input that cannot be used at all is an error.
 
+pub mod assemble;
 pub mod formats;
+mod read;
 pub mod repair;
 pub mod scan;
+mod source;
 pub mod split;
+mod tally;
+
+use std::path::PathBuf;
+
+pub use read::{Request, Visitor, read};
+pub use source::{Source, Sources, find};
+pub use tally::{FileTally, KEPT_REJECTIONS, Tally};
+
+/// Input that cannot be used at all.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// A path that does not exist or cannot be read.
+    #[error("cannot read {}: {reason}", path.display())]
+    Unreadable {
+        /// The path.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// A named file whose form no reader knows.
+    #[error("{}: {reason}", path.display())]
+    Unrecognised {
+        /// The path.
+        path: PathBuf,
+        /// What it looks like, and what would be needed.
+        reason: String,
+    },
+    /// The first rejected record, under `--strict`.
+    #[error("{place}: {reason} (--strict stops at the first rejected record)")]
+    Strict {
+        /// `FILE:LINE` or `FILE@BYTE`.
+        place: String,
+        /// Code and reason.
+        reason: String,
+    },
+    /// A name for `--format` that is none.
+    #[error("unknown format `{given}`; {hint}")]
+    UnknownFormat {
+        /// The name given.
+        given: String,
+        /// The nearest name, or all of them.
+        hint: String,
+    },
+}

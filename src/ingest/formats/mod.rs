@@ -8,12 +8,21 @@
 //! Invariant: parsing never fails as a whole. A record becomes runs or parts of runs, or is
 //! ignored or merged by a named rule, or is refused with a reason.
 
+mod detect;
 pub mod native;
 
 use std::path::Path;
 
 use crate::config::ReadOptions;
 use crate::model::{Issue, Place, Trajectory};
+
+pub use detect::{by_name, detect};
+
+/// Largest member of an archive that is read, in bytes.
+pub const MEMBER_LIMIT: u64 = 1 << 30;
+
+/// Every format, in the order in which detection asks them.
+pub static FORMATS: &[Format] = &[native::NATIVE];
 
 /// One record of an input file: a line, a document, an element of an array, or a member of an archive.
 #[derive(Debug, Clone, Copy)]

@@ -1,0 +1,1 @@
+//! Joins fragments of formats whose runs are spread over lines or files.

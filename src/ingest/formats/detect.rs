@@ -1,0 +1,103 @@
+//! Which format a file is of, told by its contents; its name is never proof.
+
+use std::path::Path;
+
+use super::{FORMATS, Format, Parsed, Probe, Reader, top_keys};
+use crate::ingest::ReadError;
+use crate::ingest::split::{Framing, Splitter, wrapped_elements};
+use crate::model::nearest;
+
+/// Records that detection looks at.
+const PROBED: usize = 50;
+
+/// A file without a record: nothing is wrong with it, and nothing is in it.
+static EMPTY: Format = Format {
+    name: "empty",
+    about: "a file without a record",
+    detect: |_| false,
+    wrappers: &[],
+    splits_arrays: true,
+    reader: Reader::Whole(|_, _| Ok(Parsed::default())),
+    archive: None,
+    mixes_turns: false,
+};
+
+/// The format with this name.
+///
+/// # Errors
+/// Names the nearest one, or all.
+pub fn by_name(name: &str) -> Result<&'static Format, ReadError> {
+    FORMATS.iter().find(|format| format.name == name).ok_or_else(|| {
+        let names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
+        let hint = match nearest(name, names.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("known: {}", names.join(", ")),
+        };
+        ReadError::UnknownFormat { given: name.to_owned(), hint }
+    })
+}
+
+/// Tells the format of a file from its first block.
+///
+/// # Errors
+/// Says what the file looks like where no format claims it.
+pub fn detect(path: &Path, head: &[u8], framing: Framing) -> Result<&'static Format, String> {
+    let mut spans = Vec::new();
+    Splitter::new(framing).split(head, true, &mut spans);
+    spans.truncate(PROBED);
+    if spans.is_empty() {
+        return Ok(&EMPTY);
+    }
+    let records: Vec<&[u8]> = spans.iter().map(|span| &head[span.start..span.end]).collect();
+    let probe = Probe { path, records, in_array: framing == Framing::Elements };
+    if let Some(format) = FORMATS.iter().find(|format| (format.detect)(&probe)) {
+        return Ok(format);
+    }
+    for format in FORMATS.iter().filter(|format| !format.wrappers.is_empty()) {
+        let Some(elements) = wrapped_elements(probe.records[0], format.wrappers) else { continue };
+        let inner: Vec<&[u8]> = elements
+            .iter()
+            .take(PROBED)
+            .map(|span| &probe.records[0][span.start..span.end])
+            .collect();
+        if inner.is_empty() || (format.detect)(&Probe { path, records: inner, in_array: true }) {
+            return Ok(format);
+        }
+    }
+    Err(describe(head, &probe))
+}
+
+/// What an unknown file looks like, and what could be done.
+fn describe(head: &[u8], probe: &Probe<'_>) -> String {
+    if head.starts_with(b"version https://git-lfs.github.com/spec") {
+        return "a Git LFS pointer, not the data: fetch it with `git lfs pull`".to_owned();
+    }
+    if head.starts_with(b"\xFF\xFE") || head.starts_with(b"\xFE\xFF") {
+        return "UTF-16 text: convert it to UTF-8".to_owned();
+    }
+    let first = probe.records[0];
+    if !matches!(first.first(), Some(b'{' | b'[')) {
+        let what = if head.iter().take(4096).any(|b| *b == 0) { "binary data" } else { "not JSON" };
+        return format!("no format recognised: {what}");
+    }
+    let mut keys = top_keys(first);
+    let more = keys.len() > 8;
+    keys.truncate(8);
+    let keys: Vec<String> = keys
+        .iter()
+        .map(|key| {
+            let short: String = key.chars().filter(|c| !c.is_control()).take(40).collect();
+            format!("`{short}`")
+        })
+        .collect();
+    let seen = if keys.is_empty() {
+        "its first record has no keys".to_owned()
+    } else {
+        format!("its first record has {}{}", keys.join(", "), if more { ", ..." } else { "" })
+    };
+    let known: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
+    format!(
+        "no format recognised: {seen}; a native run needs `steps`; `--format NAME` reads it as one of {}",
+        known.join(", ")
+    )
+}

@@ -1,0 +1,209 @@
+//! From what the user typed to streams of bytes: files, folders, globs, standard input, and what
+//! is compressed.
+//!
+//! Owns the order of inputs (as given; a folder's files sorted by path) and the reasons why a path
+//! is left out. Symbolic links inside folders are not followed, so that loops cannot form, and
+//! hidden files are left out. Nothing is written anywhere.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use super::ReadError;
+
+/// One thing to read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    /// The path as shown to people; `-` for standard input.
+    pub path: PathBuf,
+    /// Named by the user, so that an unknown form is an error; one found in a folder or by a glob is only told.
+    pub named: bool,
+}
+
+/// What was found under the given paths.
+#[derive(Debug, Default)]
+pub struct Sources {
+    /// What to read, in order.
+    pub sources: Vec<Source>,
+    /// What was left out, with the reason.
+    pub left_out: Vec<(PathBuf, String)>,
+}
+
+/// Finds the files that the given paths mean.
+///
+/// # Errors
+/// A path that does not exist, a glob that is malformed or matches nothing, a folder that cannot be listed.
+pub fn find(paths: &[PathBuf]) -> Result<Sources, ReadError> {
+    let mut found = Sources::default();
+    let mut seen = HashSet::new();
+    for path in paths {
+        if path.as_os_str() == "-" {
+            found.add(path.clone(), true, &mut seen);
+        } else if path.is_dir() {
+            walk(path, &mut found, &mut seen, |_| true)?;
+        } else if path.exists() {
+            found.add(path.clone(), true, &mut seen);
+        } else if is_glob(path) {
+            expand(path, &mut found, &mut seen)?;
+        } else {
+            return Err(ReadError::Unreadable {
+                path: path.clone(),
+                reason: "no such file or folder".to_owned(),
+            });
+        }
+    }
+    Ok(found)
+}
+
+fn is_glob(path: &Path) -> bool {
+    path.to_string_lossy().contains(['*', '?', '[', '{'])
+}
+
+/// Walks from the last folder of the pattern that has no wildcard.
+fn expand(
+    pattern: &Path,
+    found: &mut Sources,
+    seen: &mut HashSet<PathBuf>,
+) -> Result<(), ReadError> {
+    let unreadable = |reason: String| ReadError::Unreadable { path: pattern.to_owned(), reason };
+    let glob = globset::GlobBuilder::new(&pattern.to_string_lossy())
+        .literal_separator(true)
+        .build()
+        .map_err(|error| unreadable(format!("malformed glob: {}", error.kind())))?
+        .compile_matcher();
+    let base: PathBuf = pattern.iter().take_while(|part| !is_glob(Path::new(part))).collect();
+    let shown = if base.as_os_str().is_empty() { Path::new(".") } else { &base };
+    if !shown.is_dir() {
+        return Err(unreadable("the glob matches no file".to_owned()));
+    }
+    let before = found.sources.len() + found.left_out.len();
+    let relative = base.as_os_str().is_empty();
+    walk(shown, found, seen, |path| {
+        glob.is_match(if relative { path.strip_prefix(".").unwrap_or(path) } else { path })
+    })?;
+    if found.sources.len() + found.left_out.len() == before {
+        return Err(unreadable("the glob matches no file".to_owned()));
+    }
+    Ok(())
+}
+
+fn walk(
+    folder: &Path,
+    found: &mut Sources,
+    seen: &mut HashSet<PathBuf>,
+    wanted: impl Fn(&Path) -> bool,
+) -> Result<(), ReadError> {
+    let hidden = |name: &std::ffi::OsStr| name.as_encoded_bytes().starts_with(b".");
+    let entries = walkdir::WalkDir::new(folder)
+        .sort_by_file_name()
+        .into_iter()
+        .filter_entry(|entry| entry.depth() == 0 || !hidden(entry.file_name()));
+    for entry in entries {
+        match entry {
+            Ok(entry) if entry.file_type().is_file() => {
+                if wanted(entry.path()) {
+                    found.add(entry.into_path(), false, seen);
+                }
+            }
+            Ok(entry) if entry.path_is_symlink() && wanted(entry.path()) => {
+                found.left_out.push((entry.into_path(), "a symbolic link, not followed".to_owned()))
+            }
+            Ok(_) => {}
+            Err(error) if error.depth() == 0 => {
+                return Err(ReadError::Unreadable {
+                    path: folder.to_owned(),
+                    reason: error.to_string(),
+                });
+            }
+            Err(error) => {
+                found.left_out.push((error.path().unwrap_or(folder).to_owned(), error.to_string()))
+            }
+        }
+    }
+    Ok(())
+}
+
+impl Sources {
+    fn add(&mut self, path: PathBuf, named: bool, seen: &mut HashSet<PathBuf>) {
+        let identity = path.canonicalize().unwrap_or_else(|_| path.clone());
+        if seen.insert(identity) {
+            self.sources.push(Source { path, named });
+        } else {
+            self.left_out.push((path, "the same file was given before".to_owned()));
+        }
+    }
+}
+
+/// A stream of bytes, decompressed.
+pub enum Stream {
+    /// Bytes of the file, or what its compression holds.
+    Bytes(Box<dyn Read + Send>),
+    /// A zip archive.
+    Zip(zip::ZipArchive<File>),
+}
+
+/// Opens a source; gz, zst and zip are told by their first bytes.
+///
+/// # Errors
+/// The file cannot be opened or read, or its compression is damaged at the start.
+pub fn open(path: &Path) -> Result<Stream, ReadError> {
+    let fail = |reason: String| ReadError::Unreadable { path: path.to_owned(), reason };
+    if path.as_os_str() == "-" {
+        return decompress(Box::new(io::stdin()), path);
+    }
+    let mut file = File::open(path).map_err(|error| fail(error.to_string()))?;
+    let mut head = [0; 4];
+    let length = read_up_to(&mut file, &mut head).map_err(|error| fail(error.to_string()))?;
+    io::Seek::rewind(&mut file).or_else(|error| {
+        // A pipe cannot be rewound; it has no zip either, and what was read is put back below.
+        if length == 0 { Ok(()) } else { Err(fail(error.to_string())) }
+    })?;
+    if head.starts_with(b"PK\x03\x04") || head.starts_with(b"PK\x05\x06") {
+        let archive = zip::ZipArchive::new(file)
+            .map_err(|error| fail(format!("damaged zip archive: {error}")))?;
+        return Ok(Stream::Zip(archive));
+    }
+    decompress(Box::new(file), path)
+}
+
+/// Undoes one layer of gz or zst, told by the first bytes.
+///
+/// # Errors
+/// The stream cannot be read, or the decoder refuses its start.
+pub fn decompress(mut stream: Box<dyn Read + Send>, path: &Path) -> Result<Stream, ReadError> {
+    let fail = |error: io::Error| ReadError::Unreadable {
+        path: path.to_owned(),
+        reason: error.to_string(),
+    };
+    let mut head = vec![0; 4];
+    let length = read_up_to(&mut stream, &mut head).map_err(fail)?;
+    head.truncate(length);
+    let gz = head.starts_with(b"\x1F\x8B");
+    let zst = head.starts_with(b"\x28\xB5\x2F\xFD");
+    let whole = io::Cursor::new(head).chain(stream);
+    Ok(Stream::Bytes(if gz {
+        Box::new(flate2::read::MultiGzDecoder::new(BufReader::with_capacity(1 << 16, whole)))
+    } else if zst {
+        Box::new(zstd::Decoder::new(whole).map_err(fail)?)
+    } else {
+        Box::new(whole)
+    }))
+}
+
+/// Fills `buffer` as far as the stream goes.
+///
+/// # Errors
+/// Those of the stream.
+pub fn read_up_to(stream: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match stream.read(&mut buffer[filled..]) {
+            Ok(0) => break,
+            Ok(n) => filled += n,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
+}

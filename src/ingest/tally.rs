@@ -1,0 +1,90 @@
+//! What became of every record: each ends in exactly one place.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use crate::model::Issue;
+
+/// How many rejected records of a file are kept with their place and reason; all are counted.
+pub const KEPT_REJECTIONS: usize = 100;
+
+/// The account of one input file.
+#[derive(Debug, Clone, Default)]
+pub struct FileTally {
+    /// The file as shown to people.
+    pub path: PathBuf,
+    /// Its format; `None` where it was left out.
+    pub format: Option<&'static str>,
+    /// Why it was left out.
+    pub left_out: Option<String>,
+    /// Records met.
+    pub records: u64,
+    /// Records that became runs, or parts of runs.
+    pub used: u64,
+    /// Records that say the same as another, by rule.
+    pub merged: BTreeMap<&'static str, u64>,
+    /// Records that no figure reads, by rule.
+    pub ignored: BTreeMap<&'static str, u64>,
+    /// Records that could not be read.
+    pub rejected: u64,
+    /// The first [`KEPT_REJECTIONS`] of them.
+    pub rejections: Vec<Issue>,
+    /// Records read only after repair (duplicate keys, NaN, bad UTF-8, ...).
+    pub repaired: u64,
+    /// Runs that the file gave.
+    pub runs: u64,
+}
+
+impl FileTally {
+    /// Whether every record is accounted for.
+    #[must_use]
+    pub fn adds_up(&self) -> bool {
+        let merged: u64 = self.merged.values().sum();
+        let ignored: u64 = self.ignored.values().sum();
+        self.records == self.used + merged + ignored + self.rejected
+    }
+
+    /// Counts one rejected record.
+    pub(super) fn reject(&mut self, issue: Issue) {
+        self.rejected += 1;
+        if self.rejections.len() < KEPT_REJECTIONS {
+            self.rejections.push(issue);
+        }
+    }
+}
+
+/// The account of all inputs.
+#[derive(Debug, Clone, Default)]
+pub struct Tally {
+    /// One entry per file, in reading order; `Place::file` counts into it.
+    pub files: Vec<FileTally>,
+    /// Everything that readers noticed and that is no rejection.
+    pub issues: Vec<Issue>,
+}
+
+impl Tally {
+    /// Records that could not be read, over all files.
+    #[must_use]
+    pub fn rejected(&self) -> u64 {
+        self.files.iter().map(|file| file.rejected).sum()
+    }
+
+    /// Files that gave records of a known form.
+    #[must_use]
+    pub fn recognised(&self) -> usize {
+        self.files.iter().filter(|file| file.format.is_some()).count()
+    }
+
+    /// `FILE:LINE` or `FILE@BYTE` of an issue.
+    #[must_use]
+    pub fn locate(&self, issue: &Issue) -> String {
+        let place = issue.place;
+        let path = self.files.get(place.file as usize).map(|file| file.path.display().to_string());
+        let path = path.unwrap_or_default();
+        if place.line > 0 {
+            format!("{path}:{}", place.line)
+        } else {
+            format!("{path}@{}", place.byte)
+        }
+    }
+}
