@@ -1,0 +1,364 @@
+//! Counts one arranged run.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use super::attempt::Verdict;
+use super::error_type::raw_type;
+use super::judge::{Judge, JudgeState};
+use super::measure;
+use super::outcome::{Facts, decide};
+use super::row::{MidRun, Outcome, RunRow};
+use crate::config::{Blame, Infra, MidRun as Window};
+use crate::model::{Attempt, RetrySource, Trajectory, is_intervention};
+
+/// The type of a failed attempt that only a count tells of.
+const UNKNOWN_RETRY: &str = "unknown_retry_error";
+
+/// One attempt of a step, or several implied ones that are alike.
+pub(super) struct Effective<'e> {
+    /// Place in `Grouping::order`; for an implied attempt, that of the record that implies it.
+    pub(super) place: u32,
+    /// Whether only a recorded count tells of it.
+    pub(super) implied: bool,
+    /// How many attempts it stands for: 1, or more for implied ones.
+    pub(super) times: u32,
+    /// Its number among the attempts of its step, from 1; of the first it stands for.
+    pub(super) number: u32,
+    /// What became of it.
+    pub(super) verdict: Verdict,
+    /// Its error's type where it failed.
+    pub(super) error: Option<ErrorName<'e>>,
+}
+
+/// What a failed attempt's error is called, and whose fault it is.
+#[derive(Clone)]
+pub(super) struct ErrorName<'e> {
+    pub(super) kind: std::borrow::Cow<'e, str>,
+    pub(super) infra: bool,
+}
+
+/// The attempts of one step, in order.
+pub(super) fn effective<'e>(
+    judge: &'e Judge<'_>,
+    state: &JudgeState,
+    run: &'e Trajectory<'_>,
+    step: usize,
+    out: &mut Vec<Effective<'e>>,
+) {
+    out.clear();
+    let places = state.layout.of(step);
+    let attempt = |place: u32| &run.attempts[state.grouping.order[place as usize] as usize];
+    let verdict = |place: u32| state.verdicts[state.grouping.order[place as usize] as usize];
+    let (Some(&first), Some(&last)) = (places.first(), places.last()) else { return };
+    let records = u32::try_from(places.len()).unwrap_or(u32::MAX);
+    let total = places.iter().filter_map(|place| attempt(*place).attempts_total).max();
+    let implied = total.unwrap_or(0).saturating_sub(records);
+    if implied > 0 {
+        // The error that a passed record still carries is that of the latest attempt before it.
+        let known = attempt(last)
+            .error
+            .is_some()
+            .then(|| name(judge, attempt(last)))
+            .filter(|_| verdict(last) == Verdict::Passed);
+        let unknown = implied - u32::from(known.is_some());
+        let mut push = |times: u32, number: u32, error: ErrorName<'e>| {
+            out.push(Effective {
+                place: first,
+                implied: true,
+                times,
+                number,
+                verdict: Verdict::Failed,
+                error: Some(error),
+            });
+        };
+        if unknown > 0 {
+            push(unknown, 1, mapped(judge, UNKNOWN_RETRY.into(), ""));
+        }
+        if let Some(known) = known {
+            push(1, unknown + 1, known);
+        }
+    }
+    for (nth, place) in (1..).zip(places) {
+        let record = attempt(*place);
+        let verdict = verdict(*place);
+        out.push(Effective {
+            place: *place,
+            implied: false,
+            times: 1,
+            number: record.attempt.unwrap_or(implied.saturating_add(nth)),
+            verdict,
+            error: (verdict == Verdict::Failed).then(|| name(judge, record)),
+        });
+    }
+}
+
+/// What the error of a record is called.
+fn name<'e>(judge: &'e Judge<'_>, attempt: &'e Attempt<'_>) -> ErrorName<'e> {
+    let error = judge.error(attempt);
+    let message = error.and_then(|error| error.message.as_deref()).unwrap_or_default();
+    mapped(judge, raw_type(error), message)
+}
+
+fn mapped<'e>(
+    judge: &'e Judge<'_>,
+    raw: std::borrow::Cow<'e, str>,
+    message: &str,
+) -> ErrorName<'e> {
+    match judge.config.error_types.classify(&raw, message) {
+        Some(rule) => ErrorName {
+            kind: std::borrow::Cow::Borrowed(&rule.kind),
+            infra: rule.blame == Some(Blame::Infra),
+        },
+        None => ErrorName { kind: raw, infra: false },
+    }
+}
+
+/// What counting one step gives to the counts of the run.
+#[derive(Default)]
+struct StepCounts {
+    position: u32,
+    judged: u32,
+    failed: u32,
+    failed_all: u32,
+    recovered: bool,
+}
+
+/// Turns an arranged run into its row.
+pub(super) fn row(judge: &Judge<'_>, state: &mut JudgeState, run: &Trajectory<'_>) -> RunRow {
+    let exclude = judge.config.infra_errors == Infra::Exclude;
+    let source = state.grouping.source.unwrap_or(RetrySource::Inferred);
+    let last_pass = (source == RetrySource::Inferred).then(|| last_passes(state, run));
+    let mut step_types: BTreeMap<&str, u32> = BTreeMap::new();
+    let mut error_types: BTreeMap<String, u32> = BTreeMap::new();
+    let mut steps = Vec::with_capacity(state.layout.kept as usize);
+    let mut row = blank(run, source);
+    let (mut most_retries, mut first_step) = (0, None);
+    let mut last_failed: Option<(u32, bool)> = None;
+    let mut attempts = Vec::new();
+    for step in 0..state.grouping.steps as usize {
+        let position = state.layout.position[step];
+        if position == 0 {
+            continue;
+        }
+        effective(judge, state, run, step, &mut attempts);
+        let Some(first) = attempts.first() else { continue };
+        let mut counts = StepCounts { position, ..StepCounts::default() };
+        let lost_first = first.number > 1;
+        let mut failed_before = false;
+        let mut first_failed_place = None;
+        for (nth, attempt) in attempts.iter().enumerate() {
+            let record = &run.attempts[state.grouping.order[attempt.place as usize] as usize];
+            let infra = attempt.error.as_ref().is_some_and(|error| error.infra);
+            let times = attempt.times;
+            add(&mut row.attempts, times);
+            add(step_types.entry(&record.kind).or_default(), times);
+            add(&mut row.implied, if attempt.implied { times } else { 0 });
+            row.intervention |= is_intervention(&record.kind);
+            row.has_input |= record.input.is_some();
+            let is_retry = nth > 0 || lost_first;
+            add(&mut row.retries_present, if is_retry { times } else { times - 1 });
+            match attempt.verdict {
+                Verdict::Neither => {}
+                Verdict::Passed => {
+                    add(&mut counts.judged, 1);
+                    add(&mut row.retries_passed, u32::from(is_retry));
+                    counts.recovered |= failed_before;
+                }
+                Verdict::Failed => {
+                    add(&mut counts.failed_all, times);
+                    if infra && exclude {
+                        add(&mut row.infra_failed, times);
+                    } else {
+                        add(&mut counts.judged, times);
+                        add(&mut counts.failed, times);
+                    }
+                    if let Some(error) = &attempt.error {
+                        match error_types.get_mut(&*error.kind) {
+                            Some(count) => add(count, times),
+                            None => _ = error_types.insert(error.kind.to_string(), times),
+                        }
+                    }
+                    failed_before = true;
+                    first_failed_place.get_or_insert(attempt.place);
+                    if last_failed.is_none_or(|(place, _)| attempt.place >= place) {
+                        last_failed = Some((attempt.place, infra));
+                    }
+                }
+            }
+            if let Some(Some(same)) = (!attempt.implied)
+                .then(|| state.grouping.inferred[attempt.place as usize])
+            {
+                add(if same { &mut row.retries_identical } else { &mut row.retries_revised }, 1);
+            }
+        }
+        if position == 1 && !lost_first {
+            let excluded = exclude && first.error.as_ref().is_some_and(|error| error.infra);
+            first_step = match first.verdict {
+                Verdict::Passed => Some(true),
+                Verdict::Failed if !excluded => Some(false),
+                _ => None,
+            };
+        }
+        let present: u32 = attempts.iter().fold(0, |sum, a| sum.saturating_add(a.times));
+        let highest = attempts.iter().map(|attempt| attempt.number).max().unwrap_or(1);
+        let retries = highest.saturating_sub(1).max(present.saturating_sub(1));
+        add(&mut row.retries, retries);
+        add(&mut row.lost, retries.saturating_add(1).saturating_sub(present));
+        most_retries = most_retries.max(retries);
+        if let (Some(last_pass), Some(failed)) = (&last_pass, first_failed_place) {
+            // Inferred attempts: a later action of the same type and name passed in the run.
+            let record = &run.attempts[state.grouping.order[failed as usize] as usize];
+            let key = (&*record.kind, record.name.as_deref());
+            counts.recovered = last_pass.get(&key).is_some_and(|place| *place > failed);
+        }
+        add(&mut row.judged, counts.judged);
+        add(&mut row.failed, counts.failed);
+        add(&mut row.failed_all, counts.failed_all);
+        steps.push(counts);
+    }
+    row.repeated = repeated(state, run);
+    row.steps = state.layout.kept;
+    row.duration_seconds = measure::duration(run, &mut state.notes);
+    row.tokens = measure::tokens(run);
+    row.cost_usd = measure::cost(run);
+    let facts = Facts {
+        steps: row.steps,
+        attempts: row.attempts,
+        retries: row.retries,
+        errors: row.failed_all,
+        most_retries,
+        duration_seconds: row.duration_seconds,
+        tokens: row.tokens,
+        most_tokens: run
+            .attempts
+            .iter()
+            .filter_map(|attempt| attempt.tokens)
+            .map(|tokens| tokens.total())
+            .max_by(f64::total_cmp),
+        cost_usd: row.cost_usd,
+    };
+    (row.outcome, row.limit) = decide(judge, state, run, &facts);
+    row.infra_excused = exclude
+        && !row.completed()
+        && last_failed.is_some_and(|(_, infra)| infra);
+    if !run.order_unknown {
+        row.first_step = first_step;
+        row.mid = Some(mid_run(judge.config.mid_run, row.outcome, row.steps, &steps));
+        let failed = steps.iter().filter(|step| step.failed_all > 0).map(|step| step.position);
+        row.failed_steps = failed.collect();
+        row.first_failure = row.failed_steps.first().copied();
+    }
+    row.error_types = error_types.into_iter().map(|(kind, n)| (kind.into(), n)).collect();
+    row.step_types = step_types.into_iter().map(|(kind, n)| (kind.into(), n)).collect();
+    row
+}
+
+fn add(sum: &mut u32, more: u32) {
+    *sum = sum.saturating_add(more);
+}
+
+/// A row with the run's labels and no counts.
+fn blank(run: &Trajectory<'_>, source: RetrySource) -> RunRow {
+    let boxed = |text: &Option<std::borrow::Cow<'_, str>>| text.as_deref().map(Into::into);
+    RunRow {
+        place: run.place,
+        run_id: boxed(&run.run_id),
+        task_id: boxed(&run.task_id),
+        trial: boxed(&run.trial),
+        agent: boxed(&run.agent),
+        model: boxed(&run.model),
+        tags: run.tags.iter().map(|(key, value)| ((&**key).into(), (&**value).into())).collect(),
+        outcome: Outcome::Unknown,
+        limit: None,
+        infra_excused: false,
+        steps: 0,
+        attempts: 0,
+        judged: 0,
+        failed: 0,
+        failed_all: 0,
+        infra_failed: 0,
+        first_step: None,
+        mid: None,
+        retries: 0,
+        retries_present: 0,
+        retries_passed: 0,
+        retries_identical: 0,
+        retries_revised: 0,
+        retry_source: source,
+        lost: 0,
+        implied: 0,
+        repeated: 0,
+        has_input: false,
+        intervention: false,
+        first_failure: None,
+        failed_steps: Box::default(),
+        duration_seconds: None,
+        tokens: None,
+        cost_usd: None,
+        error_types: Box::default(),
+        step_types: Box::default(),
+        never_reached: u32::try_from(run.never_reached.len()).unwrap_or(u32::MAX),
+    }
+}
+
+/// The latest place at which each type and name of action passed.
+fn last_passes<'r>(
+    state: &JudgeState,
+    run: &'r Trajectory<'_>,
+) -> HashMap<(&'r str, Option<&'r str>), u32> {
+    let mut last = HashMap::new();
+    for (place, at) in (0..).zip(&state.grouping.order) {
+        if state.verdicts[*at as usize] == Verdict::Passed {
+            let attempt = &run.attempts[*at as usize];
+            last.insert((&*attempt.kind, attempt.name.as_deref()), place);
+        }
+    }
+    last
+}
+
+/// Attempts that equal an earlier, passed attempt of the run in type, name and input.
+fn repeated(state: &JudgeState, run: &Trajectory<'_>) -> u32 {
+    let mut passed: HashSet<(u64, &str, Option<&str>)> = HashSet::new();
+    let mut repeated = 0;
+    for (place, at) in state.grouping.order.iter().enumerate() {
+        let attempt = &run.attempts[*at as usize];
+        let kept = state.layout.position[state.grouping.step_of[place] as usize] > 0;
+        let Some(input) = attempt.input.filter(|_| kept) else { continue };
+        let action = (input, &*attempt.kind, attempt.name.as_deref());
+        repeated += u32::from(passed.contains(&action));
+        if state.verdicts[*at as usize] == Verdict::Passed {
+            passed.insert(action);
+        }
+    }
+    repeated
+}
+
+/// Sums over the mid-run (`METRICS.md`, "First step, mid-run, end").
+fn mid_run(window: Window, outcome: Outcome, n: u32, steps: &[StepCounts]) -> MidRun {
+    let never_reached_its_end = matches!(
+        outcome,
+        Outcome::Failed | Outcome::OverLimit | Outcome::Cancelled | Outcome::Unfinished
+    );
+    let inside = |position: u32| {
+        position > 1
+            && match window {
+                Window::Auto => position < n || never_reached_its_end,
+                Window::Interior => position < n,
+                Window::AfterFirst => true,
+                Window::Window { from, to } => {
+                    let at = (f64::from(position) - 0.5) / f64::from(n);
+                    from < at && at <= to
+                }
+            }
+    };
+    let mut mid = MidRun::default();
+    for step in steps.iter().filter(|step| inside(step.position)) {
+        add(&mut mid.judged, step.judged);
+        add(&mut mid.failed, step.failed);
+        if step.failed_all > 0 {
+            mid.failed_steps += 1;
+            mid.recovered_steps += u32::from(step.recovered);
+        }
+    }
+    mid
+}

@@ -1,0 +1,210 @@
+//! Which attempts belong to one step (`METRICS.md`, "Which attempts belong together").
+//!
+//! Owns the order of records and the three rules, in their order: recorded numbers, counts and
+//! keys; a repeated request id; a failed action followed by the same one. Refuses to judge: it is
+//! told which records passed and failed.
+
+use std::collections::HashMap;
+
+use super::attempt::Verdict;
+use crate::model::{Attempt, RetrySource, Trajectory, is_model_turn};
+
+/// The steps of a run: which records they hold, in order.
+#[derive(Debug, Default)]
+pub(super) struct Grouping {
+    /// Records in the order in which they ran, as indices into `Trajectory::attempts`.
+    pub(super) order: Vec<u32>,
+    /// Step of each record, in the order of `order`; steps count from 0 in order of their first record.
+    pub(super) step_of: Vec<u32>,
+    /// Number of steps.
+    pub(super) steps: u32,
+    /// How it was told.
+    pub(super) source: Option<RetrySource>,
+    /// For each record in `order`: whether rule 3 made it a retry, and then whether the input is the same.
+    pub(super) inferred: Vec<Option<bool>>,
+}
+
+impl Grouping {
+    /// Sorts the records by index, else by start, else leaves them as in the file.
+    pub(super) fn sort(&mut self, run: &Trajectory<'_>) {
+        let attempts = &run.attempts;
+        self.order.clear();
+        self.order.extend((0..attempts.len()).map(|at| u32::try_from(at).unwrap_or(u32::MAX)));
+        if attempts.iter().all(|attempt| attempt.index.is_some_and(f64::is_finite)) {
+            let key = |at: u32| {
+                let attempt = &attempts[at as usize];
+                (attempt.index.unwrap_or_default(), attempt.attempt.unwrap_or(1))
+            };
+            if !self.order.is_sorted_by(|a, b| key(*a) <= key(*b)) {
+                self.order.sort_by(|a, b| {
+                    let (a, b) = (key(*a), key(*b));
+                    a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))
+                });
+            }
+        } else if attempts.iter().all(|attempt| attempt.started_at.is_some()) {
+            let times: Option<Vec<_>> = attempts
+                .iter()
+                .map(|attempt| attempt.started_at.as_ref().and_then(crate::model::Stamp::time))
+                .collect();
+            // Times with and without a zone have no common order.
+            if let Some(times) = times
+                && times.iter().all(|time| time.zoned == times[0].zoned)
+            {
+                self.order.sort_by_key(|at| times[*at as usize]);
+            }
+        }
+    }
+
+    /// Puts each record into its step. `verdicts` are by place in `Trajectory::attempts`.
+    pub(super) fn group(&mut self, run: &Trajectory<'_>, verdicts: &[Verdict]) {
+        self.step_of.clear();
+        self.inferred.clear();
+        self.inferred.resize(self.order.len(), None);
+        self.steps = 0;
+        let attempts = &run.attempts;
+        let source = if has_numbers(attempts) || repeats(attempts.iter().filter_map(key)) {
+            self.by_keys(attempts, verdicts);
+            RetrySource::Recorded
+        } else if repeats(attempts.iter().filter_map(|attempt| attempt.request_id.as_deref())) {
+            self.by_request(attempts);
+            RetrySource::Recorded
+        } else {
+            self.by_inference(attempts, verdicts);
+            RetrySource::Inferred
+        };
+        self.source = Some(run.retry_source.unwrap_or(source));
+    }
+
+    fn new_step(&mut self) -> u32 {
+        self.steps += 1;
+        self.steps - 1
+    }
+
+    /// Rule 1: attempt numbers, counts, nested attempts, repeated keys.
+    fn by_keys(&mut self, attempts: &[Attempt<'_>], verdicts: &[Verdict]) {
+        let mut open: HashMap<Key<'_>, Latest> = HashMap::new();
+        let mut alike: HashMap<(&str, Option<&str>), Latest> = HashMap::new();
+        for place in 0..self.order.len() {
+            let at = self.order[place] as usize;
+            let attempt = &attempts[at];
+            let key = key(attempt);
+            let named = (&*attempt.kind, attempt.name.as_deref());
+            let joined = match key {
+                Some(key) => open.get(&key).filter(|latest| {
+                    // A repeat of an id after a pass is a revisit, unless its number rises.
+                    verdicts[latest.record] != Verdict::Passed
+                        || attempt.attempt.is_some_and(|number| number > latest.number)
+                }),
+                None => alike.get(&named).filter(|latest| {
+                    attempt.attempt.is_some_and(|number| number > 1 && number > latest.number)
+                }),
+            };
+            let latest = match joined {
+                Some(latest) => Latest {
+                    step: latest.step,
+                    record: at,
+                    number: attempt.attempt.unwrap_or_else(|| latest.number.saturating_add(1)),
+                },
+                None => Latest {
+                    step: self.new_step(),
+                    record: at,
+                    number: attempt.attempt.unwrap_or(1),
+                },
+            };
+            self.step_of.push(latest.step);
+            if let Some(key) = key {
+                open.insert(key, latest);
+            }
+            alike.insert(named, latest);
+        }
+    }
+
+    /// Rule 2: the same request id, or tool call id, again.
+    fn by_request(&mut self, attempts: &[Attempt<'_>]) {
+        let mut open: HashMap<&str, u32> = HashMap::new();
+        for place in 0..self.order.len() {
+            let attempt = &attempts[self.order[place] as usize];
+            let step = match attempt.request_id.as_deref() {
+                Some(id) => match open.get(id) {
+                    Some(step) => *step,
+                    None => {
+                        let step = self.new_step();
+                        open.insert(id, step);
+                        step
+                    }
+                },
+                None => self.new_step(),
+            };
+            self.step_of.push(step);
+        }
+    }
+
+    /// Rule 3: a failed action, directly followed by one of the same type and name.
+    fn by_inference(&mut self, attempts: &[Attempt<'_>], verdicts: &[Verdict]) {
+        // The last action, with its step; model turns in between do not break the chain.
+        let mut last: Option<(usize, u32)> = None;
+        for place in 0..self.order.len() {
+            let at = self.order[place] as usize;
+            let attempt = &attempts[at];
+            if attempt.turn || is_model_turn(&attempt.kind) {
+                let step = self.new_step();
+                self.step_of.push(step);
+                continue;
+            }
+            let repeated = last.filter(|(before, _)| {
+                let before_attempt = &attempts[*before];
+                verdicts[*before] == Verdict::Failed
+                    && before_attempt.kind == attempt.kind
+                    && before_attempt.name == attempt.name
+            });
+            let step = match repeated {
+                Some((before, step)) => {
+                    let same = attempt.input.is_some() && attempt.input == attempts[before].input;
+                    self.inferred[place] = Some(same);
+                    step
+                }
+                None => self.new_step(),
+            };
+            self.step_of.push(step);
+            last = Some((at, step));
+        }
+    }
+}
+
+/// The latest record of a step, for deciding what joins it.
+#[derive(Clone, Copy)]
+struct Latest {
+    step: u32,
+    record: usize,
+    number: u32,
+}
+
+/// What makes records one step: `step_id`, else `node_id`, else `index`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Key<'k> {
+    Step(&'k str),
+    Node(&'k str),
+    Index(u64),
+}
+
+fn key<'k>(attempt: &'k Attempt<'_>) -> Option<Key<'k>> {
+    if let Some(id) = attempt.step_id.as_deref() {
+        return Some(Key::Step(id));
+    }
+    if let Some(id) = attempt.node_id.as_deref() {
+        return Some(Key::Node(id));
+    }
+    // -0 and 0 are one index.
+    attempt.index.map(|index| Key::Index((index + 0.0).to_bits()))
+}
+
+fn has_numbers(attempts: &[Attempt<'_>]) -> bool {
+    attempts
+        .iter()
+        .any(|attempt| attempt.attempt.is_some() || attempt.attempts_total.is_some())
+}
+
+fn repeats<K: std::hash::Hash + Eq>(mut keys: impl Iterator<Item = K>) -> bool {
+    let mut seen = std::collections::HashSet::new();
+    keys.any(|key| !seen.insert(key))
+}

@@ -1,0 +1,19 @@
+//! One trajectory and a config become one [`RunRow`]: what passed, what belongs together, what it counts.
+//!
+//! Owns the rules of `METRICS.md` up to the counts of a single run. Pure: no input or output, no
+//! clock. Refuses to aggregate; that is `metrics/`.
+
+mod attempt;
+mod count;
+mod error_type;
+mod group;
+mod judge;
+mod measure;
+mod outcome;
+mod row;
+mod timeline;
+
+pub use attempt::Verdict;
+pub use judge::{Judge, JudgeState, Notes};
+pub use row::{Limit, MidRun, Outcome, RunRow};
+pub use timeline::{Timeline, TimelineAttempt, TimelineStep};

@@ -1,0 +1,212 @@
+//! How a run ended (`METRICS.md`, the table of outcomes), decided in a fixed order.
+
+use super::attempt::{number_field, text_field};
+use super::judge::{Judge, JudgeState};
+use super::row::{Limit, Outcome};
+use crate::expr::{Field, FieldPath, Fields, Root, Segment, json_field, json_keys};
+use crate::model::{EndRule, Final, RunWord, ScoreValue, Tokens, Trajectory, is_intervention};
+
+/// What limits and expressions may ask of a run before its outcome is known.
+pub(super) struct Facts {
+    pub(super) steps: u32,
+    pub(super) attempts: u32,
+    pub(super) retries: u32,
+    pub(super) errors: u32,
+    pub(super) most_retries: u32,
+    pub(super) duration_seconds: Option<f64>,
+    pub(super) tokens: Option<Tokens>,
+    /// The largest number of tokens of one attempt.
+    pub(super) most_tokens: Option<f64>,
+    pub(super) cost_usd: Option<f64>,
+}
+
+/// The outcome, and the limit that was passed.
+pub(super) fn decide(
+    judge: &Judge<'_>,
+    state: &mut JudgeState,
+    run: &Trajectory<'_>,
+    facts: &Facts,
+) -> (Outcome, Option<Limit>) {
+    let word = run.status.as_deref().map(RunWord::read);
+    if word == Some(RunWord::Unfinished) || run.end_rule == Some(EndRule::Unfinished) {
+        return (Outcome::Unfinished, None);
+    }
+    if word == Some(RunWord::Cancelled)
+        || run.end_rule == Some(EndRule::Cancelled)
+        || ends_in_refusal(state, run)
+    {
+        return (Outcome::Cancelled, None);
+    }
+    if let Some(limit) = passed_limit(judge, state, run, facts) {
+        return (Outcome::OverLimit, Some(limit));
+    }
+    let by = |completed: bool| if completed { Outcome::Completed } else { Outcome::Failed };
+    if let Some(evaluator) = &mut state.final_passed {
+        let fields = FinalFields { run, facts };
+        let passed = evaluator.eval(&fields) && !matches!(run.final_output, Final::Missing);
+        return (by(passed), None);
+    }
+    if let Some(passed) = by_score(judge, state, run) {
+        return (by(passed), None);
+    }
+    if let Some(success) = run.success.or(run.format_outcome) {
+        return (by(success), None);
+    }
+    let outcome = match word {
+        Some(RunWord::Completed) => Outcome::Completed,
+        Some(RunWord::Failed) => Outcome::Failed,
+        Some(RunWord::Unknown) => {
+            let word = run.status.as_deref().unwrap_or_default();
+            state.notes.add("unknown_run_status", word, run.place);
+            Outcome::Unknown
+        }
+        _ => Outcome::Unknown,
+    };
+    (outcome, None)
+}
+
+/// Whether the last event of the run is a rejected approval.
+fn ends_in_refusal(state: &JudgeState, run: &Trajectory<'_>) -> bool {
+    let last = state.grouping.order.last().and_then(|at| run.attempts.get(*at as usize));
+    last.is_some_and(|attempt| {
+        let refused = |status: &str| {
+            ["rejected", "denied", "declined"].iter().any(|word| status.trim().eq_ignore_ascii_case(word))
+        };
+        is_intervention(&attempt.kind) && attempt.status.as_deref().is_some_and(refused)
+    })
+}
+
+/// The first limit that the run passed.
+fn passed_limit(
+    judge: &Judge<'_>,
+    state: &mut JudgeState,
+    run: &Trajectory<'_>,
+    facts: &Facts,
+) -> Option<Limit> {
+    let limits = &judge.config.limits;
+    let mut first = None;
+    let mut check = |limit: Limit, bound: Option<f64>, value: Option<f64>| {
+        let Some(bound) = bound else { return };
+        match value {
+            Some(value) if value > bound => first = first.or(Some(limit)),
+            Some(_) => {}
+            None => state.notes.add("limit_not_recorded", limit.name(), run.place),
+        }
+    };
+    #[expect(clippy::cast_precision_loss, reason = "limits above 2^53 are never reached")]
+    let whole = |bound: Option<u64>| bound.map(|bound| bound as f64);
+    check(Limit::MaxSteps, whole(limits.max_steps), Some(f64::from(facts.steps)));
+    check(
+        Limit::MaxRetryPerStep,
+        whole(limits.max_retry_per_step),
+        Some(f64::from(facts.most_retries)),
+    );
+    check(
+        Limit::AllowedTotalRetries,
+        whole(limits.allowed_total_retries),
+        Some(f64::from(facts.retries)),
+    );
+    check(Limit::TimeoutSeconds, limits.timeout_seconds, facts.duration_seconds);
+    check(Limit::MaxTokensPerStep, limits.max_tokens_per_step, facts.most_tokens);
+    check(Limit::MaxTotalTokens, limits.max_total_tokens, facts.tokens.map(|t| t.total()));
+    check(Limit::MaxCostUsd, limits.max_cost_usd, facts.cost_usd);
+    first
+}
+
+/// Whether the scores say completed; `None` where no score decides.
+fn by_score(judge: &Judge<'_>, state: &mut JudgeState, run: &Trajectory<'_>) -> Option<bool> {
+    let reaches = |score: f64| score >= judge.config.pass_score - 1e-6;
+    let named = judge.config.scorer.as_deref();
+    let mut numbers = Vec::new();
+    for score in &run.scores {
+        match &score.value {
+            ScoreValue::Number(number) => numbers.push((&*score.name, *number)),
+            ScoreValue::Unreadable(_) => state.notes.add("unreadable_score", &score.name, run.place),
+        }
+    }
+    if let Some(scorer) = named {
+        let chosen = numbers.iter().find(|(name, _)| *name == scorer);
+        if let Some((_, number)) = chosen {
+            return Some(reaches(*number));
+        }
+        if !run.scores.is_empty() {
+            state.notes.add("scorer_missing", scorer, run.place);
+        }
+        return None;
+    }
+    if numbers.len() > 1 {
+        let names: Vec<&str> = numbers.iter().map(|(name, _)| *name).collect();
+        state.notes.add("several_scores", &names.join(", "), run.place);
+    }
+    (!numbers.is_empty()).then(|| numbers.iter().all(|(_, number)| reaches(*number)))
+}
+
+/// What `final_passed` reads: `final`, and the figures of the run.
+struct FinalFields<'f, 'a> {
+    run: &'f Trajectory<'a>,
+    facts: &'f Facts,
+}
+
+impl Fields for FinalFields<'_, '_> {
+    fn get<'a>(&'a self, path: &FieldPath) -> Field<'a> {
+        match (path.root, &self.run.final_output) {
+            (Root::Final, Final::Missing) | (Root::Subtask, _) => Field::Missing,
+            (Root::Final, Final::Json(json)) => json_field(json, &path.segments),
+            (Root::Run, _) => match path.segments.as_slice() {
+                [] => Field::Bool(true),
+                [Segment::Key(key), rest @ ..] => self.run_field(key, rest),
+                _ => Field::Missing,
+            },
+        }
+    }
+
+    fn root_present(&self, root: Root) -> bool {
+        match (root, &self.run.final_output) {
+            (Root::Run, _) => true,
+            (Root::Final, Final::Json(json)) => json.trim() != "null",
+            _ => false,
+        }
+    }
+
+    fn keys(&self, root: Root, segments: &[Segment], visit: &mut dyn FnMut(&str)) {
+        match (root, &self.run.final_output) {
+            (Root::Final, Final::Json(json)) => json_keys(json, segments, visit),
+            (Root::Run, _) if segments.is_empty() => {
+                crate::expr::RUN_FIELDS.iter().for_each(|field| visit(field));
+            }
+            _ => {}
+        }
+    }
+}
+
+impl FinalFields<'_, '_> {
+    fn run_field(&self, key: &str, rest: &[Segment]) -> Field<'_> {
+        let (run, facts) = (self.run, self.facts);
+        match (key, rest) {
+            ("steps", []) => Field::Int(i64::from(facts.steps)),
+            ("attempts", []) => Field::Int(i64::from(facts.attempts)),
+            ("retries", []) => Field::Int(i64::from(facts.retries)),
+            ("errors", []) => Field::Int(i64::from(facts.errors)),
+            ("duration_seconds", []) => number_field(facts.duration_seconds),
+            ("tokens", []) => number_field(facts.tokens.map(|tokens| tokens.total())),
+            ("cost_usd", []) => number_field(facts.cost_usd),
+            ("status", []) => text_field(run.status.as_deref()),
+            ("task_id", []) => text_field(run.task_id.as_deref()),
+            ("model", []) => text_field(run.model.as_deref()),
+            ("tags", []) => Field::Json(std::borrow::Cow::Owned(tags_json(run))),
+            ("tags", [Segment::Key(tag)]) => run
+                .tags
+                .iter()
+                .rev()
+                .find(|(key, _)| key == tag)
+                .map_or(Field::Missing, |(_, value)| text_field(Some(value))),
+            _ => Field::Missing,
+        }
+    }
+}
+
+fn tags_json(run: &Trajectory<'_>) -> String {
+    let tags: serde_json::Map<String, serde_json::Value> =
+        run.tags.iter().map(|(key, value)| (key.to_string(), value.to_string().into())).collect();
+    serde_json::Value::Object(tags).to_string()
+}

@@ -1,0 +1,16 @@
+//! `retry_success_rate`: retries that passed, over retries that are recorded.
+
+use super::{Metric, Shape};
+use crate::evaluate::RunRow;
+
+pub(super) const METRIC: Metric = Metric {
+    name: "retry_success_rate",
+    definition: "retries that passed, over retries that are recorded",
+    undefined: "there is no recorded retry",
+    shape: Shape::Proportion(part),
+};
+
+/// What one run adds to numerator and denominator; `None` where it is in neither.
+fn part(row: &RunRow) -> Option<(f64, f64)> {
+    Some((f64::from(row.retries_passed), f64::from(row.retries_present)))
+}

@@ -1,0 +1,287 @@
+//! From rows to one figure with its counts and its interval.
+//!
+//! Owns the assignment of runs to clusters (their tasks) and the choice of interval by shape
+//! (`METRICS.md`, "Intervals"). The formulas are in `stats/`.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::catalogue::{Distribution, Metric, Shape};
+use crate::evaluate::RunRow;
+use crate::stats::{
+    Cluster, Interval, NoInterval, bca_ratio, clustered_wilson, mean_interval, quantile_type7,
+    ratio_mean_interval,
+};
+
+/// Confidence of every interval.
+pub const LEVEL: f64 = 0.95;
+/// Draws of the bootstrap.
+pub const DRAWS: usize = 2_000;
+/// Its seed; fixed, so that the same input gives the same bytes.
+pub const SEED: u64 = 20_260_101;
+/// Largest k that `by_k` lists.
+pub const MAX_K: u64 = 1_000;
+
+/// One figure of a set of runs.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Figure {
+    /// The value; `None` where it cannot be computed.
+    pub value: Option<f64>,
+    /// Numerator, where the figure has one.
+    pub numerator: Option<f64>,
+    /// Denominator, or the number that it is taken over.
+    pub denominator: Option<f64>,
+    /// The 95% interval.
+    pub interval: Option<Interval>,
+    /// Whether runs stand in for tasks as clusters of the interval.
+    pub runs_as_clusters: bool,
+    /// Why there is no value, or no interval.
+    pub reason: Option<String>,
+    /// Median and 95th percentile of amounts (type 7).
+    pub quantiles: Option<(f64, f64)>,
+    /// pass^k and pass@k by k.
+    pub by_k: Option<BTreeMap<u64, ByK>>,
+    /// What more a reader should know, as a fragment.
+    pub note: Option<String>,
+}
+
+/// pass^k or pass@k at one k.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ByK {
+    /// The mean over tasks; `None` where no task has k ended trials.
+    pub value: Option<f64>,
+    /// Tasks in it.
+    pub tasks: u64,
+    /// Tasks with fewer than k ended trials.
+    pub left_out: u64,
+}
+
+/// Rows with the cluster that each belongs to.
+pub struct Set<'r> {
+    rows: Vec<&'r RunRow>,
+    clusters: Vec<u32>,
+    count: u32,
+    /// Ended and completed trials by recorded task id.
+    trials: BTreeMap<&'r str, (u64, u64)>,
+}
+
+impl<'r> Set<'r> {
+    /// Assigns each run to its task; a run without a task id is its own.
+    #[must_use]
+    pub fn new(rows: Vec<&'r RunRow>) -> Self {
+        let mut ids: HashMap<&str, u32> = HashMap::new();
+        let mut trials: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+        let mut count = 0;
+        let mut fresh = || {
+            count += 1;
+            count - 1
+        };
+        let clusters = rows
+            .iter()
+            .map(|row| match row.task_id.as_deref() {
+                Some(task) => *ids.entry(task).or_insert_with(&mut fresh),
+                None => fresh(),
+            })
+            .collect();
+        for row in &rows {
+            if let Some(task) = row.task_id.as_deref() {
+                let entry = trials.entry(task).or_default();
+                entry.0 += u64::from(row.counts_as_ended());
+                entry.1 += u64::from(row.counts_as_ended() && row.completed());
+            }
+        }
+        Self { rows, clusters, count, trials }
+    }
+
+    /// The runs.
+    #[must_use]
+    pub fn rows(&self) -> &[&'r RunRow] {
+        &self.rows
+    }
+
+    /// Number of tasks: recorded ones, and runs without a task id.
+    #[must_use]
+    pub fn tasks(&self) -> u32 {
+        self.count
+    }
+
+    /// Number of recorded task ids.
+    #[must_use]
+    pub fn recorded_tasks(&self) -> usize {
+        self.trials.len()
+    }
+
+    /// Computes one figure.
+    #[must_use]
+    pub fn figure(&self, metric: &Metric) -> Figure {
+        match metric.shape {
+            Shape::Proportion(part) => self.ratio(metric, part, |c| clustered_wilson(c, LEVEL)),
+            Shape::CountMean(part) => self.ratio(metric, part, |c| ratio_mean_interval(c, LEVEL)),
+            Shape::Amount(amount) => self.amount(metric, amount),
+            Shape::RepeatedActions => {
+                if self.rows.iter().any(|row| row.has_input) {
+                    let part = |row: &RunRow| Some((f64::from(row.repeated), f64::from(row.attempts)));
+                    self.ratio(metric, part, |c| clustered_wilson(c, LEVEL))
+                } else {
+                    undefined(metric)
+                }
+            }
+            Shape::CostPerCompletion => self.cost_per_completion(metric),
+            Shape::FailureCostShare => self.failure_cost_share(metric),
+            Shape::FirstFailure => self.first_failure(metric),
+            Shape::PassK(value) => self.pass_k(metric, value),
+            Shape::Distribution(which) => {
+                let total = self.rows.iter().map(|row| {
+                    f64::from(match which {
+                        Distribution::ErrorType => row.failed_all,
+                        Distribution::StepType => row.attempts,
+                    })
+                });
+                let key = match which {
+                    Distribution::ErrorType => "error_type",
+                    Distribution::StepType => "step_type",
+                };
+                Figure {
+                    denominator: Some(total.sum()),
+                    reason: Some(format!("a distribution has no single value: see distributions.{key}")),
+                    ..Figure::default()
+                }
+            }
+        }
+    }
+
+    /// A sum over a sum, with an interval over tasks, or over runs where there are fewer than two tasks.
+    fn ratio(
+        &self,
+        metric: &Metric,
+        part: impl Fn(&RunRow) -> Option<(f64, f64)>,
+        interval: impl Fn(&[Cluster]) -> Result<Interval, NoInterval>,
+    ) -> Figure {
+        let mut by_task = vec![Cluster::default(); self.count as usize];
+        let mut by_run = Vec::new();
+        for (row, cluster) in self.rows.iter().zip(&self.clusters) {
+            let Some((numerator, denominator)) = part(row) else { continue };
+            let task = &mut by_task[*cluster as usize];
+            task.numerator += numerator;
+            task.denominator += denominator;
+            by_run.push(Cluster { numerator, denominator });
+        }
+        let numerator: f64 = by_run.iter().map(|run| run.numerator).sum();
+        let denominator: f64 = by_run.iter().map(|run| run.denominator).sum();
+        if denominator <= 0.0 {
+            return Figure { denominator: Some(denominator), numerator: Some(numerator), ..undefined(metric) };
+        }
+        let used = |clusters: &[Cluster]| {
+            clusters.iter().filter(|c| c.denominator > 0.0 || c.numerator > 0.0).count()
+        };
+        let runs_as_clusters = used(&by_task) < 2 && used(&by_run) >= 2;
+        let (interval, reason) = match interval(if runs_as_clusters { &by_run } else { &by_task }) {
+            Ok(interval) => (Some(interval), None),
+            Err(reason) => (None, Some(format!("no interval: {reason}"))),
+        };
+        Figure {
+            value: Some(numerator / denominator),
+            numerator: Some(numerator),
+            denominator: Some(denominator),
+            runs_as_clusters: runs_as_clusters && interval.is_some(),
+            interval,
+            reason,
+            ..Figure::default()
+        }
+    }
+
+    fn amount(&self, metric: &Metric, amount: fn(&RunRow) -> Option<f64>) -> Figure {
+        let part = |row: &RunRow| amount(row).map(|amount| (amount, 1.0));
+        let figure = self.ratio(metric, part, |c| bca_ratio(c, DRAWS, SEED, LEVEL));
+        let mut amounts: Vec<f64> = self.rows.iter().filter_map(|row| amount(row)).collect();
+        amounts.sort_by(f64::total_cmp);
+        let quantile = |p| quantile_type7(&amounts, p);
+        Figure { quantiles: quantile(0.5).zip(quantile(0.95)), ..figure }
+    }
+
+    fn cost_per_completion(&self, metric: &Metric) -> Figure {
+        if self.rows.iter().all(|row| row.cost_usd.is_none()) {
+            return undefined(metric);
+        }
+        let part = |row: &RunRow| {
+            Some((row.cost_usd.unwrap_or(0.0), f64::from(u8::from(row.completed()))))
+        };
+        self.ratio(metric, part, |c| bca_ratio(c, DRAWS, SEED, LEVEL))
+    }
+
+    fn failure_cost_share(&self, metric: &Metric) -> Figure {
+        let measures: [(&str, fn(&RunRow) -> Option<f64>); 3] = [
+            ("cost", |row| row.cost_usd),
+            ("tokens", |row| row.tokens.map(|tokens| tokens.total())),
+            ("duration", |row| row.duration_seconds),
+        ];
+        let ended = || self.rows.iter().filter(|row| row.outcome.ended());
+        let Some((of, measure)) =
+            measures.into_iter().find(|(_, measure)| ended().any(|row| measure(row).is_some()))
+        else {
+            return undefined(metric);
+        };
+        let part = |row: &RunRow| {
+            let amount = measure(row).filter(|_| row.outcome.ended())?;
+            Some((if row.completed() { 0.0 } else { amount }, amount))
+        };
+        let figure = self.ratio(metric, part, |c| bca_ratio(c, DRAWS, SEED, LEVEL));
+        Figure { note: Some(format!("of {of}")), ..figure }
+    }
+
+    fn first_failure(&self, metric: &Metric) -> Figure {
+        let mut steps: Vec<f64> =
+            self.rows.iter().filter_map(|row| row.first_failure).map(f64::from).collect();
+        steps.sort_by(f64::total_cmp);
+        #[expect(clippy::cast_precision_loss, reason = "a number of runs")]
+        let denominator = Some(steps.len() as f64);
+        match quantile_type7(&steps, 0.5) {
+            Some(median) => Figure {
+                value: Some(median),
+                denominator,
+                reason: Some("no interval: the value is a median".to_owned()),
+                ..Figure::default()
+            },
+            None => Figure { denominator, ..undefined(metric) },
+        }
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "numbers of tasks")]
+    fn pass_k(&self, metric: &Metric, value: fn(u64, u64, u64) -> Option<f64>) -> Figure {
+        let ended = || self.trials.values().filter(|(n, _)| *n > 0);
+        let (Some(all_allow), Some(largest)) =
+            (ended().map(|(n, _)| *n).min(), ended().map(|(n, _)| *n).max())
+        else {
+            return undefined(metric);
+        };
+        let values = |k| -> Vec<f64> { ended().filter_map(|(n, c)| value(*n, *c, k)).collect() };
+        let mean = |values: &[f64]| {
+            (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+        };
+        let tasks = self.trials.len() as u64;
+        let by_k = (1..=largest.min(MAX_K))
+            .map(|k| {
+                let values = values(k);
+                let used = values.len() as u64;
+                (k, ByK { value: mean(&values), tasks: used, left_out: tasks - used })
+            })
+            .collect();
+        let at = values(all_allow);
+        let (interval, reason) = match mean_interval(&at, LEVEL, (0.0, 1.0)) {
+            Ok(interval) => (Some(interval), None),
+            Err(reason) => (None, Some(format!("no interval: {reason}"))),
+        };
+        Figure {
+            value: mean(&at),
+            denominator: Some(at.len() as f64),
+            interval,
+            reason,
+            by_k: Some(by_k),
+            note: Some(format!("k = {all_allow}")),
+            ..Figure::default()
+        }
+    }
+}
+
+fn undefined(metric: &Metric) -> Figure {
+    Figure { reason: Some(metric.undefined.to_owned()), ..Figure::default() }
+}

@@ -1,0 +1,14 @@
+//! The figures over a set of rows.
+//!
+//! Owns the catalogue (what each figure is), how a figure and its interval are computed from rows,
+//! and the analysis of a whole set. Refuses to read or to judge runs.
+
+mod analysis;
+mod catalogue;
+mod figure;
+
+pub use analysis::{
+    Analysis, Counts, Distributions, Group, Measured, OutcomeCounts, Retries, RiskiestStep,
+};
+pub use catalogue::{CATALOGUE, Distribution, Metric, Shape, metric};
+pub use figure::{ByK, DRAWS, Figure, LEVEL, SEED, Set};

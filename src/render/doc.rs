@@ -1,0 +1,94 @@
+//! The small document that results build and that text and Markdown renderers take.
+
+/// Lines and tables in a row.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Doc {
+    /// Its parts, in order.
+    pub blocks: Vec<Block>,
+}
+
+/// A part of a [`Doc`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Block {
+    /// A heading.
+    Title(String),
+    /// A line of text.
+    Line(String),
+    /// A table.
+    Table(Table),
+    /// Something to be warned of.
+    Warning(String),
+}
+
+/// A table; every row has one cell per column.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Table {
+    /// Its columns.
+    pub columns: Vec<Column>,
+    /// Its rows.
+    pub rows: Vec<Vec<String>>,
+}
+
+/// A column of a [`Table`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Column {
+    /// Its heading.
+    pub name: &'static str,
+    /// Where its cells stand.
+    pub align: Align,
+    /// Whether its cells are texts of traces or notes that may be cut to fit.
+    pub elastic: bool,
+}
+
+/// Where cells stand in their column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Align {
+    /// At the left.
+    Left,
+    /// At the right.
+    Right,
+}
+
+impl Column {
+    /// A column of numbers.
+    #[must_use]
+    pub const fn right(name: &'static str) -> Self {
+        Self { name, align: Align::Right, elastic: false }
+    }
+
+    /// A column of short fixed words.
+    #[must_use]
+    pub const fn left(name: &'static str) -> Self {
+        Self { name, align: Align::Left, elastic: false }
+    }
+
+    /// A column of texts that may be cut to fit.
+    #[must_use]
+    pub const fn elastic(name: &'static str) -> Self {
+        Self { name, align: Align::Left, elastic: true }
+    }
+}
+
+impl Doc {
+    /// Adds a heading.
+    pub fn title(&mut self, text: impl Into<String>) {
+        self.blocks.push(Block::Title(text.into()));
+    }
+
+    /// Adds a line.
+    pub fn line(&mut self, text: impl Into<String>) {
+        self.blocks.push(Block::Line(text.into()));
+    }
+
+    /// Adds a warning.
+    pub fn warning(&mut self, text: impl Into<String>) {
+        self.blocks.push(Block::Warning(text.into()));
+    }
+
+    /// Adds a table, unless it has no rows.
+    pub fn table(&mut self, table: Table) {
+        if !table.rows.is_empty() {
+            self.blocks.push(Block::Table(table));
+        }
+    }
+}

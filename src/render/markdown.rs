@@ -1,0 +1,84 @@
+//! A [`Doc`] as GitHub-flavoured Markdown.
+
+use super::doc::{Align, Block, Doc, Table};
+use super::safe::one_line;
+
+/// The document as Markdown; every text of a trace shows as plain text.
+#[must_use]
+pub fn markdown(doc: &Doc) -> String {
+    let mut out = String::new();
+    for block in &doc.blocks {
+        match block {
+            Block::Title(text) => out.push_str(&format!("### {}\n\n", escape(text))),
+            Block::Line(text) => out.push_str(&format!("{}\n\n", escape(text))),
+            Block::Warning(text) => out.push_str(&format!("> **warning**: {}\n\n", escape(text))),
+            Block::Table(table) => out.push_str(&table_text(table)),
+        }
+    }
+    out.truncate(out.trim_end().len());
+    out.push('\n');
+    out
+}
+
+fn table_text(table: &Table) -> String {
+    let row = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+    let mut out = row(table.columns.iter().map(|column| escape(column.name)).collect());
+    let marks = table.columns.iter().map(|column| match column.align {
+        Align::Left => "---".to_owned(),
+        Align::Right => "--:".to_owned(),
+    });
+    out.push_str(&row(marks.collect()));
+    for cells in &table.rows {
+        out.push_str(&row(cells.iter().map(|cell| escape(cell)).collect()));
+    }
+    out.push('\n');
+    out
+}
+
+/// Escapes what Markdown or the HTML inside it would read as markup, and mentions of users.
+fn escape(text: &str) -> String {
+    let text = one_line(text);
+    let mut out = String::with_capacity(text.len());
+    let mut before = ' ';
+    for c in text.chars() {
+        match c {
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '&' => out.push_str("&amp;"),
+            '@' => out.push_str("&#64;"),
+            // Inside a word an underscore is no emphasis, and names are full of them.
+            '_' if before.is_alphanumeric() => out.push('_'),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '#' | '~' | '!' => {
+                out.push('\\');
+                out.push(c);
+            }
+            c => out.push(c),
+        }
+        before = c;
+    }
+    // An address would become a link by itself.
+    out.replace("://", ":&#47;&#47;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::doc::{Column, Doc, Table};
+    use super::markdown;
+
+    #[test]
+    fn markup_in_names_is_shown_as_text() {
+        let mut doc = Doc::default();
+        doc.table(Table {
+            columns: vec![Column::elastic("name")],
+            rows: vec![
+                vec!["a|b\n<script>`x`</script>".into()],
+                vec!["![i](http://x) @team *b*".into()],
+                vec!["first_step_accuracy".into()],
+            ],
+        });
+        let text = markdown(&doc);
+        assert!(text.contains(r"a\|b\\n&lt;script&gt;\`x\`&lt;/script&gt;"), "{text}");
+        assert!(text.contains(r"\!\[i\](http:&#47;&#47;x) &#64;team \*b\*"), "{text}");
+        assert!(text.contains("| first_step_accuracy |"), "{text}");
+    }
+}

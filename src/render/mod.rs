@@ -1,0 +1,33 @@
+//! Results to text: one small renderer a file. Computes no figure.
+//!
+//! Owns how numbers, names and tables look in each output, and that nothing in a trace can break
+//! out of it: terminal controls, Markdown, CSV formulas and JSON are escaped here, secrets masked.
+//! Refuses to open files: renderers return text, `cli/` writes it.
+
+mod csv;
+mod doc;
+mod explain;
+mod figures;
+mod inspect;
+mod json;
+mod markdown;
+mod mask;
+mod number;
+mod report;
+mod safe;
+mod show;
+mod text;
+
+pub use csv::figures_csv;
+pub use doc::{Align, Block, Column, Doc, Table};
+pub use explain::{ExplainWire, explanation_doc};
+pub use figures::{FigureLine, analysis_doc, figure_lines};
+pub use inspect::{InspectWire, inspect_doc, inspect_wire};
+pub use json::{compact_json, pretty_json};
+pub use markdown::markdown;
+pub use mask::mask;
+pub use number::{bytes, count, percent, plain, seconds};
+pub use report::{AnalyzeReport, ReportParts, report_wire};
+pub use safe::{one_line, shorten};
+pub use show::{TimelineWire, timeline_doc, timeline_wire};
+pub use text::{Style, text};
