@@ -1,0 +1,189 @@
+//! What is in the inputs, file by file.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::doc::{Column, Doc, Table};
+use super::number::{count, percent};
+
+/// The answer of `inspect`, in JSON.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct InspectWire {
+    /// The files.
+    pub inputs: Vec<FileWire>,
+    /// Runs.
+    pub runs: u64,
+    /// Recorded task ids.
+    pub tasks: u64,
+    /// Runs without a task id.
+    pub runs_without_task: u64,
+    /// Smallest and largest number of runs of a task.
+    pub trials: Option<[u64; 2]>,
+    /// Steps.
+    pub steps: u64,
+    /// Attempts.
+    pub attempts: u64,
+    /// Earliest and latest time, ISO 8601; without `Z` where the source names no zone.
+    pub time_span: Option<[String; 2]>,
+    /// Number of runs that have each field.
+    pub fields: BTreeMap<&'static str, u64>,
+    /// What was noticed.
+    pub issues: Vec<IssueWire>,
+}
+
+/// One file.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct FileWire {
+    /// Its path.
+    pub path: String,
+    /// Its format.
+    pub format: Option<&'static str>,
+    /// Why it was left out.
+    pub left_out: Option<String>,
+    /// Records met: the sum of used, merged, ignored and rejected.
+    pub records: u64,
+    /// Records that became runs or parts of runs.
+    pub used: u64,
+    /// Records that say the same as another, by rule.
+    pub merged: BTreeMap<&'static str, u64>,
+    /// Records that no figure reads, by rule.
+    pub ignored: BTreeMap<&'static str, u64>,
+    /// Records that could not be read.
+    pub rejected: u64,
+    /// Records read only after repair.
+    pub repaired: u64,
+    /// Runs that it gave.
+    pub runs: u64,
+    /// Their steps.
+    pub steps: u64,
+    /// Their attempts.
+    pub attempts: u64,
+}
+
+/// One thing noticed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct IssueWire {
+    /// note, warning or rejected.
+    pub severity: &'static str,
+    /// A stable code.
+    pub code: &'static str,
+    /// `FILE:LINE` or `FILE@BYTE`.
+    #[serde(rename = "where")]
+    pub place: String,
+    /// What was seen.
+    pub message: String,
+    /// How often.
+    pub count: u64,
+}
+
+/// Keeps the wire form in one place; the parts are made by the command.
+#[must_use]
+pub fn inspect_wire(wire: InspectWire) -> InspectWire {
+    wire
+}
+
+/// Rejections shown in text; JSON has those that are kept.
+const SHOWN: usize = 20;
+
+/// The answer for people.
+#[must_use]
+#[expect(clippy::cast_precision_loss, reason = "shown as a percentage")]
+pub fn inspect_doc(wire: &InspectWire) -> Doc {
+    let mut doc = Doc::default();
+    let mut head = vec![format!("{} runs", count(wire.runs))];
+    head.push(match wire.trials {
+        Some([least, most]) if least == most => {
+            format!("{} tasks x {} trials", count(wire.tasks), count(least))
+        }
+        Some([least, most]) => {
+            format!("{} tasks x {}-{} trials", count(wire.tasks), count(least), count(most))
+        }
+        None => "no task ids".to_owned(),
+    });
+    if wire.tasks > 0 && wire.runs_without_task > 0 {
+        head.push(format!("{} runs without a task id", count(wire.runs_without_task)));
+    }
+    head.push(format!("{} steps", count(wire.steps)));
+    head.push(format!("{} attempts", count(wire.attempts)));
+    if let Some([first, last]) = &wire.time_span {
+        head.push(format!("{first} to {last}"));
+    }
+    doc.title(head.join("   "));
+    doc.table(Table {
+        columns: vec![
+            Column::elastic("file"),
+            Column::left("format"),
+            Column::right("records"),
+            Column::right("used"),
+            Column::right("merged"),
+            Column::right("ignored"),
+            Column::right("rejected"),
+            Column::right("runs"),
+            Column::right("attempts"),
+        ],
+        rows: wire.inputs.iter().filter(|file| file.left_out.is_none()).map(file_row).collect(),
+    });
+    for file in &wire.inputs {
+        let rules = |rules: &BTreeMap<&'static str, u64>| {
+            let parts: Vec<String> =
+                rules.iter().map(|(rule, n)| format!("{rule} {}", count(*n))).collect();
+            parts.join(", ")
+        };
+        for (what, by_rule) in [("merged", &file.merged), ("ignored", &file.ignored)] {
+            if !by_rule.is_empty() {
+                doc.line(format!("{}: {what}: {}", file.path, rules(by_rule)));
+            }
+        }
+        if file.repaired > 0 {
+            doc.line(format!(
+                "{}: {} records read after repair (duplicate keys, NaN, bad UTF-8 and the like)",
+                file.path,
+                count(file.repaired)
+            ));
+        }
+        if let Some(reason) = &file.left_out {
+            doc.line(format!("left out: {}: {reason}", file.path));
+        }
+    }
+    if wire.runs > 0 {
+        let fields: Vec<String> = wire
+            .fields
+            .iter()
+            .map(|(field, n)| match *n {
+                n if n == wire.runs => (*field).to_owned(),
+                n => format!("{field} {}", percent(n as f64 / wire.runs as f64)),
+            })
+            .collect();
+        doc.line(format!("fields: {}", fields.join(", ")));
+    }
+    for issue in wire.issues.iter().filter(|issue| issue.severity != "rejected") {
+        let times = if issue.count > 1 { format!(" ({} times)", count(issue.count)) } else { String::new() };
+        let text = format!("{}: {}: {}{times}", issue.place, issue.code, issue.message);
+        if issue.severity == "warning" { doc.warning(text) } else { doc.line(text) }
+    }
+    let rejected = || wire.issues.iter().filter(|issue| issue.severity == "rejected");
+    for issue in rejected().take(SHOWN) {
+        doc.line(format!("rejected {}: {}: {}", issue.place, issue.code, issue.message));
+    }
+    let all: u64 = wire.inputs.iter().map(|file| file.rejected).sum();
+    let shown = rejected().count().min(SHOWN) as u64;
+    if all > shown {
+        doc.line(format!("and {} more rejected records", count(all - shown)));
+    }
+    doc
+}
+
+fn file_row(file: &FileWire) -> Vec<String> {
+    vec![
+        file.path.clone(),
+        file.format.unwrap_or("-").to_owned(),
+        count(file.records),
+        count(file.used),
+        count(file.merged.values().sum()),
+        count(file.ignored.values().sum()),
+        count(file.rejected),
+        count(file.runs),
+        count(file.attempts),
+    ]
+}
