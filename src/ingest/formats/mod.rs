@@ -8,8 +8,11 @@
 //! Invariant: parsing never fails as a whole. A record becomes runs or parts of runs, or is
 //! ignored or merged by a named rule, or is refused with a reason.
 
+mod calls;
 mod detect;
 pub mod native;
+mod raw;
+pub mod tau_bench;
 
 use std::path::Path;
 

@@ -1,0 +1,155 @@
+//! Values of a JSON document that are read late, one by one.
+//!
+//! Owns: structs whose fields are undecoded JSON text (so that no unexpected type and no
+//! repeated key can refuse a whole record: the last of several equal keys counts, as in most
+//! readers), and the reading of one such value as text, label or number.
+//! Refuses: trees of values, and copies where the text can be borrowed.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+/// An object key; borrowed unless it holds escapes.
+#[derive(serde::Deserialize)]
+pub(crate) struct Key<'a>(#[serde(borrow)] pub(crate) Cow<'a, str>);
+
+/// Declares a struct of undecoded fields, each named like its key: absent and `null` are `None`.
+macro_rules! raw_fields {
+    ($(#[$meta:meta])* $name:ident { $($field:ident $(= $key:literal)?),+ $(,)? }) => {
+        $(#[$meta])*
+        #[derive(Default)]
+        pub(crate) struct $name<'a> {
+            $(pub(crate) $field: Option<&'a serde_json::value::RawValue>,)+
+        }
+
+        impl<'de: 'a, 'a> serde::de::Deserialize<'de> for $name<'a> {
+            fn deserialize<D: serde::de::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                struct Fields;
+                impl<'de> serde::de::Visitor<'de> for Fields {
+                    type Value = $name<'de>;
+
+                    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                        f.write_str("an object")
+                    }
+
+                    fn visit_map<M: serde::de::MapAccess<'de>>(
+                        self,
+                        mut map: M,
+                    ) -> Result<Self::Value, M::Error> {
+                        let mut found = $name::default();
+                        while let Some(key) = map.next_key::<$crate::ingest::formats::raw::Key<'de>>()? {
+                            match key.0.as_ref() {
+                                $($crate::ingest::formats::raw::raw_fields!(@key $field $($key)?) => {
+                                    found.$field = map.next_value()?;
+                                })+
+                                _ => {
+                                    map.next_value::<serde::de::IgnoredAny>()?;
+                                }
+                            }
+                        }
+                        Ok(found)
+                    }
+                }
+                from.deserialize_map(Fields)
+            }
+        }
+    };
+    (@key $field:ident) => { stringify!($field) };
+    (@key $field:ident $key:literal) => { $key };
+}
+pub(crate) use raw_fields;
+
+/// The members of an object in recorded order.
+#[derive(Default)]
+pub(crate) struct Entries<'a>(pub(crate) Vec<(Cow<'a, str>, &'a RawValue)>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Entries<'a> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Members;
+        impl<'de> Visitor<'de> for Members {
+            type Value = Entries<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Self::Value, M::Error> {
+                let mut members = Vec::new();
+                while let Some((key, value)) = map.next_entry::<Key<'de>, &'de RawValue>()? {
+                    members.push((key.0, value));
+                }
+                Ok(Entries(members))
+            }
+        }
+        from.deserialize_map(Members)
+    }
+}
+
+/// Decodes a value as `T`; `None` where it has another shape.
+pub(crate) fn read<'a, T: Deserialize<'a>>(raw: &'a RawValue) -> Option<T> {
+    serde_json::from_str(raw.get()).ok()
+}
+
+/// The text of a JSON string; `None` for any other value. A string that cannot be decoded (a
+/// lone surrogate) is given as it is written, because losing it would lose an error's message.
+pub(crate) fn text(raw: &RawValue) -> Option<Cow<'_, str>> {
+    let written = raw.get().trim();
+    let inner = written.strip_prefix('"')?.strip_suffix('"')?;
+    if memchr::memchr(b'\\', inner.as_bytes()).is_none() {
+        return Some(Cow::Borrowed(inner));
+    }
+    Some(serde_json::from_str(written).map_or(Cow::Borrowed(inner), Cow::Owned))
+}
+
+/// A string, number or truth value as text, for ids and labels; `None` for null and containers.
+pub(crate) fn label(raw: &RawValue) -> Option<Cow<'_, str>> {
+    let written = raw.get().trim();
+    match written.as_bytes().first()? {
+        b'"' => text(raw),
+        b'{' | b'[' | b'n' => None,
+        _ => Some(Cow::Borrowed(written)),
+    }
+}
+
+/// A number, or a string that holds one.
+pub(crate) fn number(raw: &RawValue) -> Option<f64> {
+    let written = label(raw)?;
+    written.trim().parse().ok()
+}
+
+/// Whether the value is `true`.
+pub(crate) fn is_true(raw: Option<&RawValue>) -> bool {
+    raw.is_some_and(|raw| raw.get().trim() == "true")
+}
+
+/// JSON text of an object of the values that are there, each JSON text itself.
+pub(crate) fn object(members: &[(&str, Option<&str>)]) -> String {
+    let mut out = String::from("{");
+    for (key, value) in members.iter().filter_map(|(key, value)| Some((key, (*value)?))) {
+        if out.len() > 1 {
+            out.push(',');
+        }
+        out.push_str(&quoted(key));
+        out.push(':');
+        out.push_str(value);
+    }
+    out.push('}');
+    out
+}
+
+/// Text as a JSON string.
+pub(crate) fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// Offset of `part` in `whole`, of which it is a slice; 0 where it is not.
+pub(crate) fn offset_in(whole: &[u8], part: &RawValue) -> u64 {
+    let start = whole.as_ptr() as usize;
+    let at = part.get().as_ptr() as usize;
+    match at.checked_sub(start) {
+        Some(offset) if offset <= whole.len() => offset as u64,
+        _ => 0,
+    }
+}
