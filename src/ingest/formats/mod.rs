@@ -10,6 +10,7 @@
 
 mod calls;
 mod detect;
+pub mod inspect_ai;
 pub mod native;
 mod raw;
 pub mod tau_bench;
@@ -25,7 +26,8 @@ pub use detect::{by_name, detect};
 pub const MEMBER_LIMIT: u64 = 1 << 30;
 
 /// Every format, in the order in which detection asks them.
-pub static FORMATS: &[Format] = &[native::NATIVE];
+pub static FORMATS: &[Format] =
+    &[tau_bench::TAU_BENCH, inspect_ai::INSPECT_AI, native::NATIVE];
 
 /// One record of an input file: a line, a document, an element of an array, or a member of an archive.
 #[derive(Debug, Clone, Copy)]
