@@ -1,7 +1,16 @@
-//! agenteval reads the trajectories that agents leave behind and tells where they fail.
+//! agenteval reads the trajectories that agents leave behind and tells where they fail, how often,
+//! and whether a change made them worse.
+//!
+//! Data walks one way: paths, [`ingest`], [`model::Trajectory`], [`evaluate`], rows, [`metrics`],
+//! [`render`]. `docs/architecture.md` has the map.
 
+pub mod cli;
 pub mod config;
+pub mod evaluate;
+pub mod exit;
 pub mod expr;
 pub mod ingest;
+pub mod metrics;
 pub mod model;
+pub mod render;
 pub mod stats;

@@ -72,7 +72,7 @@ pub(super) fn effective<'e>(
             });
         };
         if unknown > 0 {
-            push(unknown, 1, mapped(judge, UNKNOWN_RETRY.into(), ""));
+            push(unknown, 1, mapped(judge, UNKNOWN_RETRY.into(), None));
         }
         if let Some(known) = known {
             push(1, unknown + 1, known);
@@ -95,18 +95,18 @@ pub(super) fn effective<'e>(
 /// What the error of a record is called.
 fn name<'e>(judge: &'e Judge<'_>, attempt: &'e Attempt<'_>) -> ErrorName<'e> {
     let error = judge.error(attempt);
-    let message = error.and_then(|error| error.message.as_deref()).unwrap_or_default();
+    let message = error.and_then(|error| error.message.as_deref());
     mapped(judge, raw_type(error), message)
 }
 
 fn mapped<'e>(
     judge: &'e Judge<'_>,
     raw: std::borrow::Cow<'e, str>,
-    message: &str,
+    message: Option<&str>,
 ) -> ErrorName<'e> {
     match judge.config.error_types.classify(&raw, message) {
         Some(rule) => ErrorName {
-            kind: std::borrow::Cow::Borrowed(&rule.kind),
+            kind: std::borrow::Cow::Borrowed(rule.kind),
             infra: rule.blame == Some(Blame::Infra),
         },
         None => ErrorName { kind: raw, infra: false },
@@ -268,6 +268,7 @@ fn blank(run: &Trajectory<'_>, source: RetrySource) -> RunRow {
         agent: boxed(&run.agent),
         model: boxed(&run.model),
         tags: run.tags.iter().map(|(key, value)| ((&**key).into(), (&**value).into())).collect(),
+        status: boxed(&run.status),
         outcome: Outcome::Unknown,
         limit: None,
         infra_excused: false,

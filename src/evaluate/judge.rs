@@ -266,7 +266,7 @@ impl JudgeState {
     /// What the expressions saw, and the notes: `subtask_passed`, `final_passed`.
     #[must_use]
     pub fn into_observations(self) -> (Option<Observations>, Option<Observations>, Notes) {
-        let seen = |evaluator: Option<Evaluator>| evaluator.map(Evaluator::into_observations);
+        let seen = |evaluator: Option<Evaluator>| evaluator.map(|mut e| e.take_observations());
         (seen(self.subtask_passed), seen(self.final_passed), self.notes)
     }
 }

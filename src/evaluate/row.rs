@@ -126,6 +126,8 @@ pub struct RunRow {
     pub model: Option<Box<str>>,
     /// Labels.
     pub tags: Box<[(Box<str>, Box<str>)]>,
+    /// The run's status word, as recorded.
+    pub status: Option<Box<str>>,
     /// How it ended.
     pub outcome: Outcome,
     /// The limit that made it [`Outcome::OverLimit`].

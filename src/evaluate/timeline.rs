@@ -13,8 +13,6 @@ use crate::model::{Stamp, Time, Trajectory};
 pub struct Timeline {
     /// Its counts and outcome.
     pub row: RunRow,
-    /// Its status word, as recorded.
-    pub status: Option<String>,
     /// Why it stopped, as recorded.
     pub end_reason: Option<String>,
     /// Its steps, in order.
@@ -87,7 +85,6 @@ pub(super) fn timeline(
     }
     Timeline {
         row,
-        status: run.status.as_deref().map(str::to_owned),
         end_reason: run.end_reason.as_deref().map(str::to_owned),
         steps,
         never_reached: run.never_reached.iter().map(ToString::to_string).collect(),

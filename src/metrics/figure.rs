@@ -149,6 +149,28 @@ impl<'r> Set<'r> {
         }
     }
 
+    /// What one run adds to a figure's numerator and denominator; `None` where it is in neither.
+    #[must_use]
+    pub fn part(&self, metric: &Metric, row: &RunRow) -> Option<(f64, f64)> {
+        let flag = |flag: bool| f64::from(u8::from(flag));
+        match metric.shape {
+            Shape::Proportion(part) | Shape::CountMean(part) => part(row),
+            Shape::Amount(amount) => amount(row).map(|amount| (amount, 1.0)),
+            Shape::RepeatedActions => Some((f64::from(row.repeated), f64::from(row.attempts))),
+            Shape::CostPerCompletion => completion_cost(row),
+            Shape::FailureCostShare => self.measure().and_then(|(_, measure)| lost(measure, row)),
+            Shape::FirstFailure => row.first_failure.map(|step| (f64::from(step), 1.0)),
+            Shape::PassK(_) => (row.task_id.is_some() && row.counts_as_ended())
+                .then(|| (flag(row.completed()), 1.0)),
+            Shape::Distribution(Distribution::ErrorType) => {
+                Some((f64::from(row.failed_all), f64::from(row.failed_all)))
+            }
+            Shape::Distribution(Distribution::StepType) => {
+                Some((f64::from(row.attempts), f64::from(row.attempts)))
+            }
+        }
+    }
+
     /// A sum over a sum, with an interval over tasks, or over runs where there are fewer than two tasks.
     fn ratio(
         &self,
@@ -202,30 +224,25 @@ impl<'r> Set<'r> {
         if self.rows.iter().all(|row| row.cost_usd.is_none()) {
             return undefined(metric);
         }
-        let part = |row: &RunRow| {
-            Some((row.cost_usd.unwrap_or(0.0), f64::from(u8::from(row.completed()))))
-        };
-        self.ratio(metric, part, |c| bca_ratio(c, DRAWS, SEED, LEVEL))
+        self.ratio(metric, completion_cost, |c| bca_ratio(c, DRAWS, SEED, LEVEL))
     }
 
     fn failure_cost_share(&self, metric: &Metric) -> Figure {
-        let measures: [(&str, fn(&RunRow) -> Option<f64>); 3] = [
+        let Some((of, measure)) = self.measure() else { return undefined(metric) };
+        let part = |row: &RunRow| lost(measure, row);
+        let figure = self.ratio(metric, part, |c| bca_ratio(c, DRAWS, SEED, LEVEL));
+        Figure { note: Some(format!("of {of}")), ..figure }
+    }
+
+    /// What failed runs are said to have cost: cost, else tokens, else duration.
+    fn measure(&self) -> Option<(&'static str, Measure)> {
+        let measures: [(&str, Measure); 3] = [
             ("cost", |row| row.cost_usd),
             ("tokens", |row| row.tokens.map(|tokens| tokens.total())),
             ("duration", |row| row.duration_seconds),
         ];
         let ended = || self.rows.iter().filter(|row| row.outcome.ended());
-        let Some((of, measure)) =
-            measures.into_iter().find(|(_, measure)| ended().any(|row| measure(row).is_some()))
-        else {
-            return undefined(metric);
-        };
-        let part = |row: &RunRow| {
-            let amount = measure(row).filter(|_| row.outcome.ended())?;
-            Some((if row.completed() { 0.0 } else { amount }, amount))
-        };
-        let figure = self.ratio(metric, part, |c| bca_ratio(c, DRAWS, SEED, LEVEL));
-        Figure { note: Some(format!("of {of}")), ..figure }
+        measures.into_iter().find(|(_, measure)| ended().any(|row| measure(row).is_some()))
     }
 
     fn first_failure(&self, metric: &Metric) -> Figure {
@@ -280,6 +297,19 @@ impl<'r> Set<'r> {
             ..Figure::default()
         }
     }
+}
+
+/// An amount that a run may record.
+type Measure = fn(&RunRow) -> Option<f64>;
+
+fn completion_cost(row: &RunRow) -> Option<(f64, f64)> {
+    Some((row.cost_usd.unwrap_or(0.0), f64::from(u8::from(row.completed()))))
+}
+
+/// The amount of an ended run, as lost unless it was completed.
+fn lost(measure: Measure, row: &RunRow) -> Option<(f64, f64)> {
+    let amount = measure(row).filter(|_| row.outcome.ended())?;
+    Some((if row.completed() { 0.0 } else { amount }, amount))
 }
 
 fn undefined(metric: &Metric) -> Figure {

@@ -77,12 +77,6 @@ pub struct IssueWire {
     pub count: u64,
 }
 
-/// Keeps the wire form in one place; the parts are made by the command.
-#[must_use]
-pub fn inspect_wire(wire: InspectWire) -> InspectWire {
-    wire
-}
-
 /// Rejections shown in text; JSON has those that are kept.
 const SHOWN: usize = 20;
 

@@ -20,14 +20,16 @@ mod text;
 
 pub use csv::figures_csv;
 pub use doc::{Align, Block, Column, Doc, Table};
-pub use explain::{ExplainWire, explanation_doc};
+pub use explain::{ExplainWire, PartWire, explanation_doc};
 pub use figures::{FigureLine, analysis_doc, figure_lines};
-pub use inspect::{InspectWire, inspect_doc, inspect_wire};
+pub use inspect::{FileWire, InspectWire, IssueWire, inspect_doc};
 pub use json::{compact_json, pretty_json};
 pub use markdown::markdown;
 pub use mask::mask;
 pub use number::{bytes, count, percent, plain, seconds};
-pub use report::{AnalyzeReport, ReportParts, report_wire};
+pub use report::{
+    AnalyzeReport, ConfigWire, InputWire, ReportParts, ThresholdWire, WarningWire, report_wire,
+};
 pub use safe::{one_line, shorten};
 pub use show::{TimelineWire, timeline_doc, timeline_wire};
 pub use text::{Style, text};

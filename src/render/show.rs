@@ -108,7 +108,7 @@ pub fn timeline_wire(timeline: &Timeline, place: &str) -> TimelineWire {
         place: place.to_owned(),
         outcome: row.outcome.name(),
         limit: row.limit.map(|limit| limit.name()),
-        status: timeline.status.clone(),
+        status: text(&row.status),
         end_reason: timeline.end_reason.as_deref().map(message),
         retries: source(row.retry_source),
         duration_seconds: round(row.duration_seconds),
@@ -219,7 +219,7 @@ fn facts(timeline: &Timeline, place: &str) -> String {
     facts.extend(row.duration_seconds.map(seconds));
     facts.extend(row.tokens.map(|tokens| format!("{} tokens", plain(tokens.total(), 0))));
     facts.extend(row.cost_usd.map(|cost| format!("${}", plain(cost, 4))));
-    facts.extend(timeline.status.as_deref().map(|status| format!("status {status}")));
+    facts.extend(row.status.as_deref().map(|status| format!("status {status}")));
     facts.extend(timeline.end_reason.as_deref().map(|reason| format!("ended by {}", message(reason))));
     facts.push(place.to_owned());
     facts.join(", ")

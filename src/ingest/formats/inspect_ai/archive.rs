@@ -221,9 +221,7 @@ fn parse_member_at((place, bytes): (Place, Vec<u8>)) -> Member {
 fn parse_member(bytes: Vec<u8>) -> Result<Vec<u8>, Refusal> {
     match serde_json::from_slice::<&RawValue>(&bytes) {
         Ok(_) => Ok(bytes),
-        // REPAIR: the one place where `crate::ingest::repair::repair(&bytes)` is to be called;
-        // its bytes are returned, and this refusal stands where it fails.
-        Err(error) => Err(error.into()),
+        Err(error) => crate::ingest::repair::repair(&bytes).map_err(|_| error.into()),
     }
 }
 

@@ -1,0 +1,143 @@
+//! `agenteval analyze`: the metrics of a set of runs.
+
+use super::args::{Analyze, Global};
+use super::output::{self, Forms};
+use super::runs::{self, Loaded, Set};
+use super::split::By;
+use super::{Outcome, runs::Warning};
+use crate::config::EvalConfig;
+use crate::evaluate::RunRow;
+use crate::exit::Status;
+use crate::metrics::{Analysis, Figure, Set as FigureSet, metric};
+use crate::render::{
+    ConfigWire, Doc, InputWire, ReportParts, ThresholdWire, WarningWire, analysis_doc,
+    compact_json, figure_lines, figures_csv, pretty_json, report_wire,
+};
+
+/// Reads, judges, computes and writes.
+pub(super) fn run(args: &Analyze, global: &Global) -> Outcome {
+    output::check(&args.output, true)?;
+    let by = args.by.as_deref().map(By::parse).transpose()?;
+    let loaded = Loaded::config(&args.input.reading, global)?;
+    let (set, _) = runs::read(
+        &args.input.paths,
+        &args.input.reading,
+        global,
+        &loaded.config,
+        false,
+        &|judge, state, run| (judge.row(state, run), ()),
+    )?;
+    set.warn(global);
+    set.require_runs()?;
+    let rows: Vec<&RunRow> = set.rows.iter().collect();
+    let key = by.as_ref().map(By::key);
+    let value = |row: &RunRow| by.as_ref().and_then(|by| by.value(row));
+    let split: Option<(&str, &dyn Fn(&RunRow) -> Option<Box<str>>)> =
+        key.as_deref().map(|key| (key, &value as _));
+    let analysis = Analysis::of(&rows, loaded.config.metrics.as_deref(), split);
+    let thresholds = thresholds(&loaded.config, &rows);
+    let title = loaded.config.task_name.as_deref();
+    let doc = || {
+        let mut doc = analysis_doc(&analysis, title, set.tally.rejected());
+        threshold_lines(&thresholds, &mut doc);
+        doc
+    };
+    let parts = ReportParts {
+        config: loaded.path.as_ref().map(|_| ConfigWire {
+            task_name: loaded.config.task_name.clone(),
+            sha256: loaded.config.sha256.clone(),
+        }),
+        inputs: inputs(&set),
+        thresholds: thresholds.clone(),
+        warnings: set.warnings.iter().map(warning).collect(),
+    };
+    let report = report_wire(&analysis, parts);
+    let forms = Forms {
+        doc: &doc,
+        json: &|| pretty_json(&report),
+        ndjson: Some(&|| {
+            figure_lines(&analysis).iter().map(|line| compact_json(line) + "\n").collect()
+        }),
+        csv: Some(&|| figures_csv(&figure_lines(&analysis))),
+    };
+    output::emit(&forms, &args.output, global)?;
+    Ok(Status::Done)
+}
+
+fn inputs(set: &Set) -> Vec<InputWire> {
+    set.tally
+        .files
+        .iter()
+        .zip(&set.sizes)
+        .map(|(file, (steps, attempts))| InputWire {
+            path: file.path.display().to_string(),
+            format: file.format,
+            runs: file.runs,
+            steps: *steps,
+            attempts: *attempts,
+            rejected: file.rejected,
+            left_out: file.left_out.clone(),
+        })
+        .collect()
+}
+
+fn warning(warning: &Warning) -> WarningWire {
+    WarningWire {
+        code: warning.code.clone(),
+        message: warning.message.clone(),
+        count: warning.count,
+        place: warning.place.clone(),
+    }
+}
+
+/// Holds every threshold of the config against the figures, shown or not.
+fn thresholds(config: &EvalConfig, rows: &[&RunRow]) -> Vec<ThresholdWire> {
+    let set = FigureSet::new(rows.to_vec());
+    let mut all = Vec::new();
+    for threshold in &config.thresholds {
+        let Some(entry) = metric(threshold.metric.name) else { continue };
+        let figure = set.figure(entry);
+        let bounds = [("min", threshold.min), ("max", threshold.max)];
+        for (bound, limit) in bounds {
+            let Some(limit) = limit else { continue };
+            all.push(held(entry.name, bound, limit, &figure));
+        }
+    }
+    all
+}
+
+fn held(metric: &'static str, bound: &'static str, limit: f64, figure: &Figure) -> ThresholdWire {
+    let beyond = |value: f64| if bound == "min" { value < limit } else { value > limit };
+    let missed = figure.value.map(beyond);
+    let certain = match (&figure.interval, missed) {
+        (Some(ci), Some(missed)) => beyond(ci.low) == missed && beyond(ci.high) == missed,
+        _ => false,
+    };
+    ThresholdWire {
+        metric,
+        bound,
+        limit,
+        value: figure.value.map(|value| (value * 1e6).round() / 1e6),
+        verdict: match missed {
+            Some(true) => "missed",
+            Some(false) => "met",
+            None => "unknown",
+        },
+        certain,
+    }
+}
+
+fn threshold_lines(thresholds: &[ThresholdWire], doc: &mut Doc) {
+    for threshold in thresholds {
+        let value = threshold.value.map_or("n/a".to_owned(), |value| value.to_string());
+        let certain = match (threshold.verdict, threshold.certain) {
+            ("unknown", _) => "",
+            (_, true) => ", and so is its whole interval",
+            (_, false) => ", but its interval reaches across",
+        };
+        doc.line(format!(
+            "threshold {} {} {}: {} ({value}{certain})",
+            threshold.metric, threshold.bound, threshold.limit, threshold.verdict
+        ));
+    }
+}

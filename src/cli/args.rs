@@ -1,0 +1,179 @@
+//! The arguments, as typed.
+
+use std::path::PathBuf;
+
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+
+/// Reads the trajectories that agents leave behind and tells where they fail.
+#[derive(Debug, Parser)]
+#[command(name = "agenteval", version, max_term_width = 100, arg_required_else_help = true)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+    #[command(flatten)]
+    pub(crate) global: Global,
+}
+
+/// Flags of every command.
+#[derive(Debug, Clone, ClapArgs)]
+pub(crate) struct Global {
+    /// Print no warnings and no progress
+    #[arg(long, short, global = true)]
+    pub(crate) quiet: bool,
+    /// Colour the output
+    #[arg(long, global = true, value_enum, default_value_t = ColorChoice::Auto)]
+    pub(crate) color: ColorChoice,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ColorChoice {
+    /// On a terminal, unless NO_COLOR is set
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Compute the metrics of a set of runs
+    Analyze(Analyze),
+    /// Tell what is in the inputs: formats, runs, fields, and what was rejected where
+    Inspect(Inspect),
+    /// Show one run as a timeline
+    Show(Show),
+    /// Tell what a metric means, and with traces which runs are in it
+    Explain(Explain),
+    /// Print a JSON Schema
+    Schema(Schema),
+    /// Write an eval config and the folder .agenteval to start from
+    Init(Init),
+    /// Print a completion script for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page
+    Man,
+}
+
+/// What is read, and how it is judged.
+#[derive(Debug, Clone, ClapArgs)]
+pub(crate) struct Input {
+    /// Files, folders, globs, or - for standard input; .gz, .zst and .zip are read through
+    #[arg(required = true, value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+/// How input is read and judged.
+#[derive(Debug, Clone, ClapArgs)]
+pub(crate) struct Reading {
+    /// Eval config [default: agenteval.json in this folder or above]
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Read every input as this format instead of detecting it
+    #[arg(long, value_name = "NAME")]
+    pub(crate) format: Option<String>,
+    /// YAML plan that orders the nodes of structured logs and checkpoints
+    #[arg(long, value_name = "FILE")]
+    pub(crate) plan: Option<PathBuf>,
+    /// Stop at the first record that cannot be read
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Threads that read [default: one per core]
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<usize>,
+    /// Keep only runs for which this expression over `run` holds
+    #[arg(long = "where", value_name = "EXPR")]
+    pub(crate) filter: Option<String>,
+}
+
+/// Where results go.
+#[derive(Debug, Clone, ClapArgs)]
+pub(crate) struct Output {
+    /// Form of the output
+    #[arg(long, value_enum, default_value_t = Form::Table)]
+    pub(crate) output: Form,
+    /// Write a file as well; its ending picks the form (.json .ndjson .csv .md .txt)
+    #[arg(short = 'o', value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Form {
+    Table,
+    Json,
+    Ndjson,
+    Csv,
+    Markdown,
+}
+
+#[derive(Debug, Clone, ClapArgs)]
+pub(crate) struct Analyze {
+    #[command(flatten)]
+    pub(crate) input: Input,
+    /// Split every table by task, model, agent or tag:KEY
+    #[arg(long, value_name = "task|model|agent|tag:KEY")]
+    pub(crate) by: Option<String>,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Debug, Clone, ClapArgs)]
+pub(crate) struct Inspect {
+    #[command(flatten)]
+    pub(crate) input: Input,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Debug, Clone, ClapArgs)]
+pub(crate) struct Show {
+    /// A run id, a task id (its trials, failed ones first), or a place as FILE:LINE or FILE@BYTE
+    pub(crate) run: String,
+    #[command(flatten)]
+    pub(crate) input: Input,
+    /// Most runs to show
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub(crate) limit: usize,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Debug, Clone, ClapArgs)]
+pub(crate) struct Explain {
+    /// Name of the metric
+    pub(crate) metric: String,
+    /// Files, folders, globs, or - for standard input
+    #[arg(value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SchemaKind {
+    /// The eval config
+    Config,
+    /// The native trace
+    Trace,
+    /// The JSON report of analyze
+    Report,
+}
+
+#[derive(Debug, Clone, ClapArgs)]
+pub(crate) struct Schema {
+    /// Which schema
+    #[arg(value_enum)]
+    pub(crate) kind: SchemaKind,
+}
+
+#[derive(Debug, Clone, ClapArgs)]
+pub(crate) struct Init {
+    /// Name of what is evaluated; the config is eval-configs/NAME.json
+    #[arg(default_value = "my-agent")]
+    pub(crate) name: String,
+}

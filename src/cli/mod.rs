@@ -1,0 +1,115 @@
+//! The command line: what people type, and one file per command.
+//!
+//! Owns arguments, files that are written, progress, and exit codes. Results go to standard output,
+//! everything else to standard error. Refuses to compute.
+
+mod analyze;
+mod args;
+mod explain;
+mod init;
+mod inspect;
+mod output;
+mod progress;
+mod runs;
+mod schema;
+mod show;
+mod split;
+
+use std::io::Write;
+
+use clap::{CommandFactory, Parser};
+
+use crate::exit::Status;
+use args::{Args, Command};
+
+/// An error that ends a command, with its exit code.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    status: Status,
+    message: String,
+}
+
+impl Failure {
+    /// Bad usage, bad config or unreadable input.
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self { status: Status::Usage, message: message.into() }
+    }
+
+    /// Nothing was evaluated.
+    pub(crate) fn nothing(message: impl Into<String>) -> Self {
+        Self { status: Status::Nothing, message: message.into() }
+    }
+}
+
+impl From<crate::ingest::ReadError> for Failure {
+    fn from(error: crate::ingest::ReadError) -> Self {
+        Self::usage(error.to_string())
+    }
+}
+
+impl From<crate::config::ConfigError> for Failure {
+    fn from(error: crate::config::ConfigError) -> Self {
+        Self::usage(error.render())
+    }
+}
+
+type Outcome = Result<Status, Failure>;
+
+/// Runs the command line of this process.
+#[must_use]
+pub fn main() -> Status {
+    // A fault of our own is one line and exit 70, not a trace of the stack.
+    std::panic::set_hook(Box::new(|info| {
+        let place = info.location().map(|at| format!(" at {}:{}", at.file(), at.line()));
+        complain(&format!(
+            "agenteval: a fault of agenteval itself{}: {}; please report it with the command",
+            place.unwrap_or_default(),
+            info.payload_as_str().unwrap_or("unknown"),
+        ));
+    }));
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => {
+            let status = if error.use_stderr() { Status::Usage } else { Status::Done };
+            // A closed pipe cannot be told of to anyone.
+            drop(error.print());
+            return status;
+        }
+    };
+    match std::panic::catch_unwind(|| dispatch(args)) {
+        Ok(Ok(status)) => status,
+        Ok(Err(failure)) => {
+            complain(&format!("error: {}", failure.message.trim_end()));
+            failure.status
+        }
+        Err(_) => Status::Fault,
+    }
+}
+
+/// Writes a line to standard error; a closed one is no reason to fail.
+pub(crate) fn complain(line: &str) {
+    drop(writeln!(std::io::stderr().lock(), "{line}"));
+}
+
+fn dispatch(args: Args) -> Outcome {
+    match args.command {
+        Command::Analyze(analyze) => analyze::run(&analyze, &args.global),
+        Command::Inspect(inspect) => inspect::run(&inspect, &args.global),
+        Command::Show(show) => show::run(&show, &args.global),
+        Command::Explain(explain) => explain::run(&explain, &args.global),
+        Command::Schema(schema) => schema::run(&schema),
+        Command::Init(init) => init::run(&init),
+        Command::Completions { shell } => {
+            let mut text = Vec::new();
+            clap_complete::generate(shell, &mut Args::command(), "agenteval", &mut text);
+            output::print(&String::from_utf8_lossy(&text))
+        }
+        Command::Man => {
+            let mut text = Vec::new();
+            clap_mangen::Man::new(Args::command())
+                .render(&mut text)
+                .map_err(|error| Failure::usage(error.to_string()))?;
+            output::print(&String::from_utf8_lossy(&text))
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! Writing results: to standard output, and to files by their ending.
+
+use std::io::{ErrorKind, IsTerminal, Write};
+use std::path::Path;
+
+use super::args::{ColorChoice, Form, Global, Output};
+use super::{Failure, Outcome};
+use crate::exit::Status;
+use crate::render::{Doc, Style, markdown, text};
+
+/// Width of tables that go to no terminal.
+const PIPE_WIDTH: usize = 120;
+
+/// A result in all its forms; each is made only if it is asked for.
+pub(crate) struct Forms<'f> {
+    pub(crate) doc: &'f dyn Fn() -> Doc,
+    pub(crate) json: &'f dyn Fn() -> String,
+    /// `None` where the command has no lines.
+    pub(crate) ndjson: Option<&'f dyn Fn() -> String>,
+    pub(crate) csv: Option<&'f dyn Fn() -> String>,
+}
+
+/// The form that a file's ending asks for.
+fn form_of(path: &Path) -> Result<Form, Failure> {
+    match path.extension().and_then(|ending| ending.to_str()) {
+        Some("json") => Ok(Form::Json),
+        Some("ndjson" | "jsonl") => Ok(Form::Ndjson),
+        Some("csv") => Ok(Form::Csv),
+        Some("md") => Ok(Form::Markdown),
+        Some("txt") => Ok(Form::Table),
+        _ => Err(Failure::usage(format!(
+            "-o {}: no output has this ending; known: .json .ndjson .csv .md .txt",
+            path.display()
+        ))),
+    }
+}
+
+/// Checks that every form that was asked for exists, before any work is done.
+pub(crate) fn check(output: &Output, lines: bool) -> Result<(), Failure> {
+    let mut forms = vec![output.output];
+    for file in &output.files {
+        forms.push(form_of(file)?);
+    }
+    if !lines && forms.iter().any(|form| matches!(form, Form::Csv | Form::Ndjson)) {
+        return Err(Failure::usage("this command has no csv or ndjson output; use json"));
+    }
+    Ok(())
+}
+
+/// Writes a result to standard output and to the files asked for.
+pub(crate) fn emit(forms: &Forms<'_>, output: &Output, global: &Global) -> Result<(), Failure> {
+    for file in &output.files {
+        let content = content(forms, form_of(file)?, Style { width: PIPE_WIDTH, color: false });
+        write_file(file, &content)?;
+    }
+    print(&content(forms, output.output, style(global))).map(|_| ())
+}
+
+fn content(forms: &Forms<'_>, form: Form, style: Style) -> String {
+    match form {
+        Form::Table => text(&(forms.doc)(), style),
+        Form::Markdown => markdown(&(forms.doc)()),
+        Form::Json => (forms.json)(),
+        Form::Ndjson => forms.ndjson.map(|lines| lines()).unwrap_or_default(),
+        Form::Csv => forms.csv.map(|lines| lines()).unwrap_or_default(),
+    }
+}
+
+/// Width and colour of standard output.
+fn style(global: &Global) -> Style {
+    let terminal = std::io::stdout().is_terminal();
+    let columns = std::env::var("COLUMNS").ok().and_then(|text| text.parse::<usize>().ok());
+    let measured = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+    let width = columns.or(measured.filter(|_| terminal)).unwrap_or(PIPE_WIDTH);
+    let color = match global.color {
+        ColorChoice::Always => true,
+        ColorChoice::Never => false,
+        ColorChoice::Auto => {
+            terminal
+                && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+                && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+        }
+    };
+    Style { width: width.max(40), color }
+}
+
+/// Writes to standard output. A reader that has gone away is no error.
+pub(crate) fn print(content: &str) -> Outcome {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(content.as_bytes()).and_then(|()| out.flush()) {
+        Ok(()) => Ok(Status::Done),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(Status::Done),
+        Err(error) => Err(Failure::usage(format!("cannot write to standard output: {error}"))),
+    }
+}
+
+/// Writes a file whole or not at all: beside its place first, then moved there.
+pub(crate) fn write_file(path: &Path, content: &str) -> Result<(), Failure> {
+    let fail = |error: std::io::Error| {
+        Failure::usage(format!("cannot write {}: {error}", path.display()))
+    };
+    // A device or pipe is written to as it is.
+    if path.exists() && !path.is_file() {
+        return std::fs::write(path, content).map_err(fail);
+    }
+    let folder = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(fail)?;
+    file.write_all(content.as_bytes()).map_err(fail)?;
+    readable(&file).map_err(fail)?;
+    file.persist(path).map_err(|error| fail(error.error))?;
+    Ok(())
+}
+
+/// Gives a new file the rights that files usually have; temporary ones are private.
+#[cfg(unix)]
+fn readable(file: &tempfile::NamedTempFile) -> std::io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    file.as_file().set_permissions(std::fs::Permissions::from_mode(0o644))
+}
+
+#[cfg(not(unix))]
+fn readable(_file: &tempfile::NamedTempFile) -> std::io::Result<()> {
+    Ok(())
+}

@@ -1,0 +1,400 @@
+//! Reading and judging a set of runs, as several commands need it.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use super::args::{Global, Reading};
+use super::progress::Progress;
+use super::split::Filter;
+use super::{Failure, complain};
+use crate::config::{EvalConfig, Plan};
+use crate::evaluate::{Judge, JudgeState, Notes, RunRow};
+use crate::expr::{Finding, Observations, Program};
+use crate::ingest::{self, Request, Tally, Visitor, formats};
+use crate::model::Trajectory;
+
+/// Warnings of one kind; `place` is where first.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Warning {
+    pub(crate) code: String,
+    pub(crate) message: String,
+    pub(crate) count: u64,
+    pub(crate) place: String,
+}
+
+/// A config, and where it is from.
+pub(crate) struct Loaded {
+    pub(crate) config: EvalConfig,
+    /// `None` where no file was used.
+    pub(crate) path: Option<PathBuf>,
+}
+
+impl Loaded {
+    /// Loads what `-c` names, else `agenteval.json` in this folder or above, else the defaults.
+    pub(crate) fn config(reading: &Reading, global: &Global) -> Result<Self, Failure> {
+        let named = reading.config.clone();
+        let found = || {
+            let here = std::env::current_dir().ok()?;
+            let path = EvalConfig::find(&here)?;
+            let shown = path.strip_prefix(&here).map_or_else(|_| path.clone(), Path::to_owned);
+            if !global.quiet {
+                complain(&format!("using the config {}", shown.display()));
+            }
+            Some(shown)
+        };
+        match named.or_else(found) {
+            Some(path) => Ok(Self { config: EvalConfig::load(&path)?, path: Some(path) }),
+            None => Ok(Self { config: EvalConfig::default(), path: None }),
+        }
+    }
+}
+
+/// What reading and judging gave.
+pub(crate) struct Set {
+    /// The rows that `--where` keeps, in input order.
+    pub(crate) rows: Vec<RunRow>,
+    /// Number of rows before `--where`.
+    pub(crate) read: u64,
+    pub(crate) tally: Tally,
+    pub(crate) warnings: Vec<Warning>,
+    /// Steps and attempts by file, before `--where`.
+    pub(crate) sizes: Vec<(u64, u64)>,
+}
+
+/// Reads and judges; each run is also shown to `look` while its texts are in memory.
+pub(crate) fn read<T: Send>(
+    paths: &[PathBuf],
+    reading: &Reading,
+    global: &Global,
+    config: &EvalConfig,
+    keep_raw: bool,
+    look: &(dyn Fn(&Judge<'_>, &mut JudgeState, &Trajectory<'_>) -> (RunRow, T) + Sync),
+) -> Result<(Set, Vec<T>), Failure> {
+    let mut filter = reading.filter.as_deref().map(Filter::compile).transpose()?;
+    let format = reading.format.as_deref().map(formats::by_name).transpose()?;
+    let plan = reading.plan.as_deref().map(load_plan).transpose()?;
+    let threads = threads(reading)?;
+    let found = ingest::find(paths)?;
+    let progress = Progress::new(found.sources.iter().map(|source| source.path.as_path()), global.quiet);
+    let mut options = config.read_options(plan);
+    options.raw_attempts |= keep_raw;
+    let advance = |bytes| progress.advance(bytes);
+    let request =
+        Request { options, format, strict: reading.strict, threads, progress: Some(&advance) };
+    let visitor = Judging { judge: Judge::new(config), look, seen: Mutex::new(Seen::default()) };
+    let mut all = Vec::new();
+    let result = ingest::read(&found.sources, &request, &visitor, &mut |out| all.push(out));
+    progress.finish();
+    let mut tally = result?;
+    for (path, reason) in found.left_out {
+        let left_out = Some(reason);
+        tally.files.push(ingest::FileTally { path, left_out, ..ingest::FileTally::default() });
+    }
+    let mut sizes = vec![(0, 0); tally.files.len()];
+    for (row, _) in &all {
+        if let Some(size) = sizes.get_mut(row.place.file as usize) {
+            size.0 += u64::from(row.steps);
+            size.1 += u64::from(row.attempts);
+        }
+    }
+    let read = all.len() as u64;
+    if let Some(filter) = &mut filter {
+        all.retain(|(row, _)| filter.keeps(row));
+    }
+    let seen = visitor.seen.into_inner().unwrap_or_default();
+    let mut warnings = expression_warnings(config, &seen)?;
+    warnings.extend(filter.iter_mut().flat_map(|filter| {
+        filter.findings().into_iter().map(|finding| Warning {
+            code: code(&finding).to_owned(),
+            message: finding.to_string(),
+            count: 1,
+            place: "--where".to_owned(),
+        })
+    }));
+    warnings.extend(note_warnings(&seen.notes, &tally));
+    warnings.extend(tally_warnings(&tally));
+    let (rows, looked): (Vec<_>, Vec<_>) = all.into_iter().unzip();
+    warnings.extend(row_warnings(&rows, config, &tally));
+    Ok((Set { rows, read, tally, warnings, sizes }, looked))
+}
+
+fn threads(reading: &Reading) -> Result<usize, Failure> {
+    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+    match reading.threads {
+        Some(0) => Err(Failure::usage("--threads 0: expected at least 1")),
+        Some(threads) => Ok(threads.min(256)),
+        None => Ok(std::env::var("RAYON_NUM_THREADS")
+            .ok()
+            .and_then(|text| text.parse().ok())
+            .filter(|threads| (1..=256).contains(threads))
+            .unwrap_or_else(cores)),
+    }
+}
+
+fn load_plan(path: &Path) -> Result<Arc<Plan>, Failure> {
+    let name = path.display().to_string();
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Failure::usage(format!("cannot read the plan {name}: {error}")))?;
+    Plan::from_yaml(&text, &name).map(Arc::new).map_err(|error| Failure::usage(error.to_string()))
+}
+
+/// What all threads saw.
+#[derive(Default)]
+struct Seen {
+    subtask: Option<Observations>,
+    finals: Option<Observations>,
+    notes: Notes,
+}
+
+struct Judging<'j, T> {
+    judge: Judge<'j>,
+    look: &'j (dyn Fn(&Judge<'_>, &mut JudgeState, &Trajectory<'_>) -> (RunRow, T) + Sync),
+    seen: Mutex<Seen>,
+}
+
+impl<T: Send> Visitor for Judging<'_, T> {
+    type Out = (RunRow, T);
+    type State = JudgeState;
+
+    fn state(&self) -> JudgeState {
+        self.judge.state()
+    }
+
+    fn visit(&self, state: &mut JudgeState, run: &Trajectory<'_>) -> (RunRow, T) {
+        (self.look)(&self.judge, state, run)
+    }
+
+    fn retire(&self, state: JudgeState) {
+        let Ok(mut seen) = self.seen.lock() else { return };
+        let (subtask, finals, notes) = state.into_observations();
+        let merge = |into: &mut Option<Observations>, from: Option<Observations>| match (into, from) {
+            (Some(into), Some(from)) => into.merge(from),
+            (into @ None, from) => *into = from,
+            (Some(_), None) => {}
+        };
+        merge(&mut seen.subtask, subtask);
+        merge(&mut seen.finals, finals);
+        seen.notes.merge(&notes);
+    }
+}
+
+fn code(finding: &Finding) -> &'static str {
+    match finding {
+        Finding::AbsentEverywhere { .. } => "field_absent",
+        Finding::Unevaluable { .. } => "not_evaluable",
+        Finding::NeverTrue { .. } => "never_true",
+    }
+}
+
+fn expression_warnings(config: &EvalConfig, seen: &Seen) -> Result<Vec<Warning>, Failure> {
+    let mut warnings = Vec::new();
+    let programs: [(&str, &Option<Arc<Program>>, &Option<Observations>); 2] = [
+        ("subtask_passed", &config.subtask_passed, &seen.subtask),
+        ("final_passed", &config.final_passed, &seen.finals),
+    ];
+    for (name, program, observations) in programs {
+        let (Some(program), Some(observations)) = (program, observations) else { continue };
+        for finding in observations.findings(program) {
+            let message = format!("{name} `{}`: {finding}", program.source());
+            if matches!(finding, Finding::AbsentEverywhere { fatal: true, .. }) {
+                return Err(Failure::usage(message));
+            }
+            let count = match &finding {
+                Finding::Unevaluable { count, .. } => *count,
+                Finding::AbsentEverywhere { evaluations, .. }
+                | Finding::NeverTrue { evaluations, .. } => *evaluations,
+            };
+            warnings.push(Warning {
+                code: code(&finding).to_owned(),
+                message,
+                count,
+                place: name.to_owned(),
+            });
+        }
+    }
+    Ok(warnings)
+}
+
+fn note_warnings(notes: &Notes, tally: &Tally) -> Vec<Warning> {
+    let text = |code: &str, detail: &str| match code {
+        "unknown_status" => format!("the attempt status `{detail}` is not known: it counts as passed"),
+        "unknown_run_status" => format!("the run status `{detail}` is not known: such runs are `unknown`"),
+        "unreadable_score" if detail.is_empty() => "the score is no number, so it decides nothing".to_owned(),
+        "unreadable_score" => format!("the score `{detail}` is no number, so it decides nothing"),
+        "several_scores" => format!(
+            "several scores ({detail}): a run is completed if all reach pass_score; `scorer` in the config names one"
+        ),
+        "scorer_missing" => format!("`scorer` names `{detail}`, which these runs do not have"),
+        "limit_not_recorded" => format!("the limit {detail} is not applied where the trace does not record it"),
+        "mixed_time_zones" => "times with and without a zone in one run: its duration is not known".to_owned(),
+        "unusable_duration" => "a duration below zero, or none at all, is not used".to_owned(),
+        _ => detail.to_owned(),
+    };
+    let mut warnings = Vec::new();
+    for (code, details) in notes.entries() {
+        for (detail, (count, place)) in &details.kept {
+            let issue = crate::model::Issue::note("", *place, "");
+            warnings.push(Warning {
+                code: code.to_owned(),
+                message: text(code, detail),
+                count: *count,
+                place: tally.locate(&issue),
+            });
+        }
+        if details.more > 0 {
+            warnings.push(Warning {
+                code: code.to_owned(),
+                message: "and others of this kind".to_owned(),
+                count: details.more,
+                place: String::new(),
+            });
+        }
+    }
+    warnings
+}
+
+/// Rejections by reason, and what readers warned of, each kind once with how often.
+fn tally_warnings(tally: &Tally) -> Vec<Warning> {
+    let mut warnings: Vec<Warning> = Vec::new();
+    let mut add = |code: &str, message: String, count: u64, place: String| {
+        match warnings.iter_mut().find(|warning| warning.code == code && warning.message == message) {
+            Some(warning) => warning.count += count,
+            None => warnings.push(Warning { code: code.to_owned(), message, count, place }),
+        }
+    };
+    for file in tally.files.iter().filter(|file| file.rejected > 0) {
+        let Some(first) = file.rejections.first() else { continue };
+        let message = format!("{} (the first of this file; agenteval inspect lists them)", first.message);
+        add(first.code, message, file.rejected, tally.locate(first));
+    }
+    for issue in &tally.issues {
+        if issue.severity == crate::model::Severity::Warning {
+            add(issue.code, issue.message.clone(), issue.count, tally.locate(issue));
+        }
+    }
+    let repaired: u64 = tally.files.iter().map(|file| file.repaired).sum();
+    if repaired > 0 {
+        let message = "records read after repair (duplicate keys, NaN, bad UTF-8 and the like)".to_owned();
+        add("repaired_records", message, repaired, String::new());
+    }
+    warnings
+}
+
+fn row_warnings(rows: &[RunRow], config: &EvalConfig, tally: &Tally) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    let mut add = |code: &str, message: String, count: usize, row: Option<&RunRow>| {
+        let place = row.map(|row| tally.locate(&crate::model::Issue::note("", row.place, "")));
+        let place = place.unwrap_or_default();
+        warnings.push(Warning { code: code.to_owned(), message, count: count as u64, place });
+    };
+    let mut ids = std::collections::HashSet::new();
+    let mut trials = std::collections::HashSet::new();
+    let twice: Vec<&RunRow> =
+        rows.iter().filter(|row| row.run_id.as_deref().is_some_and(|id| !ids.insert(id))).collect();
+    if let Some(first) = twice.first() {
+        let message = format!(
+            "runs have the id of another, such as `{}`: each is counted",
+            first.run_id.as_deref().unwrap_or_default()
+        );
+        add("duplicate_run_id", message, twice.len(), Some(first));
+    }
+    let again: Vec<&RunRow> = rows
+        .iter()
+        .filter(|row| {
+            let key = row.task_id.as_deref().zip(row.trial.as_deref());
+            key.is_some_and(|(task, trial)| {
+                !trials.insert((task, trial, row.agent.as_deref(), row.model.as_deref()))
+            })
+        })
+        .collect();
+    if let Some(first) = again.first() {
+        let message = format!(
+            "runs have the task and trial of another, such as task `{}`: each is counted",
+            first.task_id.as_deref().unwrap_or_default()
+        );
+        add("duplicate_trial", message, again.len(), Some(first));
+    }
+    if let Some(expected) = config.expected_trials {
+        let mut by_task = std::collections::BTreeMap::<&str, u64>::new();
+        for task in rows.iter().filter_map(|row| row.task_id.as_deref()) {
+            *by_task.entry(task).or_default() += 1;
+        }
+        let short: Vec<_> = by_task.iter().filter(|(_, n)| **n < expected).collect();
+        if let Some((task, n)) = short.first() {
+            let message = format!("tasks have fewer than {expected} trials, such as `{task}` with {n}");
+            add("lost_trials", message, short.len(), None);
+        }
+    }
+    let lost = rows.iter().filter(|row| row.lost > 0).count();
+    if lost > 0 {
+        let attempts: u64 = rows.iter().map(|row| u64::from(row.lost)).sum();
+        let message = format!(
+            "runs lack records of {attempts} attempts that their numbers tell of: those are retries, and in no rate"
+        );
+        add("lost_attempts", message, lost, rows.iter().find(|row| row.lost > 0));
+    }
+    let implied = rows.iter().filter(|row| row.implied > 0).count();
+    if implied > 0 {
+        let attempts: u64 = rows.iter().map(|row| u64::from(row.implied)).sum();
+        let message = format!("runs have {attempts} failed attempts that only a recorded count tells of");
+        add("implied_attempts", message, implied, rows.iter().find(|row| row.implied > 0));
+    }
+    let unordered = rows.iter().filter(|row| row.mid.is_none()).count();
+    if unordered > 0 {
+        let message = "the order of steps is unknown in these runs: they are in no first-step and mid-run figure";
+        add("order_unknown", message.to_owned(), unordered, rows.iter().find(|row| row.mid.is_none()));
+    }
+    warnings
+}
+
+impl Set {
+    /// Fails where no run was evaluated.
+    pub(crate) fn require_runs(&self) -> Result<(), Failure> {
+        if !self.rows.is_empty() {
+            return Ok(());
+        }
+        let rejected = self.tally.rejected();
+        let first = self.tally.files.iter().find_map(|file| file.rejections.first());
+        Err(Failure::nothing(match first {
+            _ if self.read > 0 => format!("no run is left of {}: --where keeps none", self.read),
+            Some(first) => format!(
+                "no run was evaluated: {rejected} records were rejected, the first at {}: {first}",
+                self.tally.locate(first)
+            ),
+            None if self.tally.recognised() == 0 => {
+                let left_out = self.tally.files.iter().find_map(|file| {
+                    file.left_out.as_ref().map(|why| format!("{}: {why}", file.path.display()))
+                });
+                match left_out {
+                    Some(why) => format!("no run was evaluated: no trace among the files ({why})"),
+                    None => "no run was evaluated: there is no file to read".to_owned(),
+                }
+            }
+            None => "no run was evaluated: the input holds no run".to_owned(),
+        }))
+    }
+
+    /// Where a run stands.
+    pub(crate) fn locate(&self, row: &RunRow) -> String {
+        self.tally.locate(&crate::model::Issue::note("", row.place, ""))
+    }
+
+    /// Prints warnings to standard error.
+    pub(crate) fn warn(&self, global: &Global) {
+        if global.quiet {
+            return;
+        }
+        for warning in &self.warnings {
+            complain(&format!("warning: {}", crate::render::one_line(&warning.line())));
+        }
+    }
+}
+
+impl Warning {
+    /// The warning on one line.
+    pub(crate) fn line(&self) -> String {
+        let times = if self.count > 1 { format!(" ({} times)", self.count) } else { String::new() };
+        let place = if self.place.is_empty() { String::new() } else { format!("{}: ", self.place) };
+        format!("{place}{}: {}{times}", self.code, self.message)
+    }
+}

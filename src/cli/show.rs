@@ -1,0 +1,106 @@
+//! `agenteval show`: one run as a timeline.
+
+use super::args::{Global, Show};
+use super::output::{self, Forms};
+use super::runs::{self, Loaded};
+use super::{Failure, Outcome, complain};
+use crate::evaluate::Timeline;
+use crate::exit::Status;
+use crate::ingest::Tally;
+use crate::model::Issue;
+use crate::render::{Doc, pretty_json, timeline_doc, timeline_wire};
+
+/// Finds the run, or the trials of the task, and shows them.
+pub(super) fn run(args: &Show, global: &Global) -> Outcome {
+    output::check(&args.output, false)?;
+    let loaded = Loaded::config(&args.input.reading, global)?;
+    let wanted = args.run.as_str();
+    let place = Place::parse(wanted);
+    // Which runs are kept is decided while their texts are in memory, since input such as a pipe
+    // cannot be read twice.
+    let (set, found) = runs::read(
+        &args.input.paths,
+        &args.input.reading,
+        global,
+        &loaded.config,
+        false,
+        &|judge, state, run| {
+            let named = run.run_id.as_deref() == Some(wanted) || run.task_id.as_deref() == Some(wanted);
+            if named || place.as_ref().is_some_and(|place| place.may_be(run.place)) {
+                let timeline = judge.timeline(state, run);
+                (timeline.row.clone(), Some(timeline))
+            } else {
+                (judge.row(state, run), None)
+            }
+        },
+    )?;
+    set.require_runs()?;
+    let mut chosen: Vec<Timeline> = found
+        .into_iter()
+        .flatten()
+        .filter(|timeline| {
+            let row = &timeline.row;
+            row.run_id.as_deref() == Some(wanted)
+                || row.task_id.as_deref() == Some(wanted)
+                || set.locate(row) == wanted
+        })
+        .collect();
+    // A run id goes before a task id of the same name; of a task, failed trials come first.
+    if chosen.iter().any(|timeline| timeline.row.run_id.as_deref() == Some(wanted)) {
+        chosen.retain(|timeline| timeline.row.run_id.as_deref() == Some(wanted));
+    }
+    chosen.sort_by_key(|timeline| timeline.row.completed());
+    if chosen.is_empty() {
+        let ids = set.rows.iter().flat_map(|row| [row.run_id.as_deref(), row.task_id.as_deref()]);
+        let near = crate::model::nearest(wanted, ids.flatten());
+        let hint = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+        return Err(Failure::usage(format!("no run or task has the id `{wanted}`{hint}")));
+    }
+    let more = chosen.len().saturating_sub(args.limit.max(1));
+    chosen.truncate(args.limit.max(1));
+    let doc = || {
+        let mut all = Doc::default();
+        for timeline in &chosen {
+            if !all.blocks.is_empty() {
+                all.line("");
+            }
+            all.blocks.extend(timeline_doc(timeline, &locate(&set.tally, timeline)).blocks);
+        }
+        all
+    };
+    let json = || {
+        let wires: Vec<_> = chosen
+            .iter()
+            .map(|timeline| timeline_wire(timeline, &locate(&set.tally, timeline)))
+            .collect();
+        pretty_json(&wires)
+    };
+    output::emit(&Forms { doc: &doc, json: &json, ndjson: None, csv: None }, &args.output, global)?;
+    if more > 0 && !global.quiet {
+        complain(&format!("{more} more runs of this id are not shown (--limit)"));
+    }
+    Ok(Status::Done)
+}
+
+fn locate(tally: &Tally, timeline: &Timeline) -> String {
+    tally.locate(&Issue::note("", timeline.row.place, ""))
+}
+
+/// `FILE:LINE` or `FILE@BYTE`, as warnings and tables give it.
+struct Place {
+    line: Option<u64>,
+    byte: Option<u64>,
+}
+
+impl Place {
+    fn parse(text: &str) -> Option<Self> {
+        let number = |mark: char| text.rsplit_once(mark).and_then(|(_, number)| number.parse().ok());
+        let (line, byte) = (number(':'), number('@'));
+        (line.is_some() || byte.is_some()).then_some(Self { line, byte })
+    }
+
+    /// Whether a run at this place could be meant; its file is compared once all files are known.
+    fn may_be(&self, place: crate::model::Place) -> bool {
+        self.line == Some(place.line) || self.byte == Some(place.byte)
+    }
+}
