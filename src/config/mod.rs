@@ -1,10 +1,33 @@
 //! The eval config: as written, then checked and compiled.
+//!
+//! Owns: the form of the file (`wire.rs`), its places (`source.rs`), the checks between the two
+//! (`parse.rs`, `keys.rs`, `check.rs`), the config as used ([`EvalConfig`]), the error taxonomy, the JSON
+//! Schema, task plans, and what readers must know ([`ReadOptions`]). Refuses: judging runs, and
+//! guessing: what it does not know is an error that names the nearest it knows.
 
 use std::sync::Arc;
 
+mod check;
+mod error;
+mod keys;
+mod parse;
 mod plan;
+mod schema;
+mod source;
+mod taxonomy;
+mod used;
+mod wire;
 
+pub use error::ConfigError;
+pub use parse::MAX_CONFIG;
 pub use plan::{Plan, PlanTask};
+pub use schema::config_schema;
+pub use taxonomy::{Classified, Taxonomy};
+pub use used::{
+    CONFIG_FILE, DEFAULT_GATE_METRICS, EvalConfig, GateConfig, Limits, Margin, MidRun,
+    StepSelection, Threshold,
+};
+pub use wire::{AttemptsCount, Blame, ExitCodes, Inconclusive, Infra, Unfinished};
 
 /// What readers must know of the config and the command.
 #[derive(Debug, Clone, Default)]
