@@ -12,6 +12,7 @@ mod calls;
 mod detect;
 pub mod inspect_ai;
 pub mod native;
+pub mod otlp;
 mod raw;
 pub mod tau_bench;
 

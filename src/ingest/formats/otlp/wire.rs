@@ -1,0 +1,312 @@
+//! OTLP's values in every spelling that exporters use.
+//!
+//! Owns lenient numbers, enums, ids and attribute values. The specification asks for lower
+//! camel case, int64 as text, enums as numbers and ids in hex; each of these is broken by
+//! some exporter in use, so each is read both ways. Refuses to guess: what is none of the
+//! known spellings is `None`, and the caller counts it.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::fmt::Write as _;
+
+use serde::Deserialize;
+use serde::de::{MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+/// How deep a list or map that is read may nest: levels of it, and brackets of its tagged form.
+const MAX_DEPTH: usize = 40;
+const MAX_BRACKETS: usize = 3 * MAX_DEPTH;
+
+/// Attributes in recorded order, their values unread: a list of keys and values, or a plain map.
+#[derive(Default)]
+pub(super) struct Attributes<'a>(pub(super) Vec<(Cow<'a, str>, &'a RawValue)>);
+
+#[derive(Deserialize)]
+struct KeyValue<'a> {
+    #[serde(borrow, default)]
+    key: Cow<'a, str>,
+    #[serde(borrow, default)]
+    value: Option<&'a RawValue>,
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Attributes<'a> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Pairs;
+        impl<'de> Visitor<'de> for Pairs {
+            type Value = Attributes<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list of attributes")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+                let mut pairs = Vec::new();
+                while let Some(pair) = seq.next_element::<KeyValue<'de>>()? {
+                    if let Some(value) = pair.value {
+                        pairs.push((pair.key, value));
+                    }
+                }
+                Ok(Attributes(pairs))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut pairs = Vec::new();
+                while let Some(pair) = map.next_entry::<Key<'de>, &'de RawValue>()? {
+                    pairs.push((pair.0.0, pair.1));
+                }
+                Ok(Attributes(pairs))
+            }
+        }
+        deserializer.deserialize_any(Pairs)
+    }
+}
+
+/// A key that is borrowed where it has no escape; a bare `Cow` would always be copied.
+#[derive(Deserialize)]
+struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
+
+/// An attribute value.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Value<'a> {
+    Text(Cow<'a, str>),
+    Number(f64),
+    Bool(bool),
+    /// A list or a map, as plain JSON text.
+    Json(String),
+}
+
+impl Value<'_> {
+    /// The value as text.
+    pub(super) fn into_text(self) -> String {
+        match self {
+            Self::Text(text) => text.into_owned(),
+            Self::Number(number) => number.to_string(),
+            Self::Bool(truth) => truth.to_string(),
+            Self::Json(json) => json,
+        }
+    }
+
+    /// The value as a number; texts are read.
+    pub(super) fn number(&self) -> Option<f64> {
+        match self {
+            Self::Text(text) => text.trim().parse().ok(),
+            Self::Number(number) => Some(*number),
+            Self::Bool(_) | Self::Json(_) => None,
+        }
+    }
+}
+
+#[derive(Deserialize, Default)]
+struct AnyValue<'a> {
+    #[serde(borrow, default, alias = "string_value", rename = "stringValue")]
+    string: Option<Cow<'a, str>>,
+    #[serde(borrow, default, alias = "int_value", rename = "intValue")]
+    int: Option<&'a RawValue>,
+    #[serde(borrow, default, alias = "double_value", rename = "doubleValue")]
+    double: Option<&'a RawValue>,
+    #[serde(borrow, default, alias = "bool_value", rename = "boolValue")]
+    bool: Option<&'a RawValue>,
+    #[serde(borrow, default, alias = "array_value", rename = "arrayValue")]
+    array: Option<&'a RawValue>,
+    #[serde(borrow, default, alias = "kvlist_value", rename = "kvlistValue")]
+    kvlist: Option<&'a RawValue>,
+    #[serde(borrow, default, alias = "bytes_value", rename = "bytesValue")]
+    bytes: Option<Cow<'a, str>>,
+}
+
+/// Reads an attribute value: OTLP's tagged form, or a plain JSON value. `None` if it is neither.
+pub(super) fn value(raw: &str) -> Option<Value<'_>> {
+    let raw = raw.trim();
+    match raw.bytes().next()? {
+        b'{' => {
+            let any: AnyValue<'_> = serde_json::from_str(raw).ok()?;
+            if let Some(text) = any.string.or(any.bytes) {
+                return Some(Value::Text(text));
+            }
+            if let Some(number) = any.int.or(any.double) {
+                return float(number.get()).map(Value::Number);
+            }
+            if let Some(truth) = any.bool {
+                return boolean(truth.get()).map(Value::Bool);
+            }
+            if nests_deeper(raw, MAX_BRACKETS) {
+                return None;
+            }
+            let mut json = String::new();
+            write_json(raw, 0, &mut json)?;
+            Some(Value::Json(json))
+        }
+        b'"' => serde_json::from_str::<Key<'_>>(raw).ok().map(|key| Value::Text(key.0)),
+        b'[' => Some(Value::Json(raw.to_owned())),
+        b't' | b'f' => boolean(raw).map(Value::Bool),
+        _ => float(raw).map(Value::Number),
+    }
+}
+
+/// Whether JSON text has more open brackets at one point than `limit`. One pass, so that a
+/// hostile value is not unpacked level by level before it is refused.
+fn nests_deeper(raw: &str, limit: usize) -> bool {
+    let (mut depth, mut in_text, mut escaped) = (0_usize, false, false);
+    for byte in raw.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = in_text,
+            b'"' => in_text = !in_text,
+            b'{' | b'[' if !in_text => {
+                depth += 1;
+                if depth > limit {
+                    return true;
+                }
+            }
+            b'}' | b']' if !in_text => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    false
+}
+
+/// Writes a value as plain JSON. `None` where it nests too deep or is of no known type.
+fn write_json(raw: &str, depth: usize, out: &mut String) -> Option<()> {
+    #[derive(Deserialize)]
+    struct List<'a> {
+        #[serde(borrow, default)]
+        values: Vec<&'a RawValue>,
+    }
+    #[derive(Deserialize)]
+    struct Map<'a> {
+        #[serde(borrow, default)]
+        values: Attributes<'a>,
+    }
+    if depth > MAX_DEPTH {
+        return None;
+    }
+    if !raw.starts_with('{') {
+        out.push_str(raw);
+        return Some(());
+    }
+    let any: AnyValue<'_> = serde_json::from_str(raw).ok()?;
+    if let Some(text) = any.string.or(any.bytes) {
+        out.push_str(&serde_json::to_string(&text).ok()?);
+    } else if let Some(number) = any.int {
+        out.push_str(number.get().trim_matches('"'));
+    } else if let Some(plain) = any.double.or(any.bool) {
+        out.push_str(plain.get());
+    } else if let Some(list) = any.array {
+        let list: List<'_> = serde_json::from_str(list.get()).ok()?;
+        out.push('[');
+        for (at, value) in list.values.into_iter().enumerate() {
+            if at > 0 {
+                out.push(',');
+            }
+            write_json(value.get(), depth + 1, out)?;
+        }
+        out.push(']');
+    } else if let Some(map) = any.kvlist {
+        let map: Map<'_> = serde_json::from_str(map.get()).ok()?;
+        out.push('{');
+        for (at, (key, value)) in map.values.0.into_iter().enumerate() {
+            if at > 0 {
+                out.push(',');
+            }
+            write!(out, "{}:", serde_json::to_string(&key).ok()?).ok()?;
+            write_json(value.get(), depth + 1, out)?;
+        }
+        out.push('}');
+    } else if raw.trim_start_matches(['{', ' ', '\n', '\t', '\r']) == "}" {
+        out.push_str("null"); // an empty value, which the specification allows
+    } else {
+        out.push_str(raw); // a plain object of an exporter that does not tag its values
+    }
+    Some(())
+}
+
+/// A text or number as f64; NaN and infinities by name, as protobuf writes them.
+fn float(raw: &str) -> Option<f64> {
+    raw.trim().trim_matches('"').trim().parse().ok()
+}
+
+fn boolean(raw: &str) -> Option<bool> {
+    match raw.trim().trim_matches('"') {
+        "true" | "True" => Some(true),
+        "false" | "False" => Some(false),
+        _ => None,
+    }
+}
+
+/// A text field; a number is taken as its digits.
+pub(super) fn text(raw: Option<&RawValue>) -> Option<String> {
+    let raw = raw?.get();
+    match raw.bytes().next()? {
+        b'"' => serde_json::from_str(raw).ok(),
+        b'0'..=b'9' | b'-' => Some(raw.to_owned()),
+        _ => None,
+    }
+}
+
+/// A fixed64 time in nanoseconds, as number or text, exactly. Zero, which means "unknown", is `None`.
+pub(super) fn nanos(raw: Option<&RawValue>) -> Option<u64> {
+    let digits = raw?.get().trim_matches('"').trim();
+    let nanos = match digits.parse() {
+        Ok(nanos) => nanos,
+        Err(_) => whole(digits.parse().ok()?)?,
+    };
+    (nanos > 0).then_some(nanos)
+}
+
+/// A number written as a float (`1.77e18`), where it is one that u64 holds.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked before")]
+fn whole(number: f64) -> Option<u64> {
+    (number.is_finite() && (0.0..1.8e19).contains(&number)).then_some(number as u64)
+}
+
+/// The name of an enum's value without its prefix in lower case, or its number.
+pub(super) fn enum_word(raw: Option<&RawValue>, prefix: &str) -> Option<String> {
+    let word = text(raw)?.to_ascii_lowercase();
+    Some(word.strip_prefix(prefix).map_or_else(|| word.clone(), str::to_owned))
+}
+
+/// An id of `bytes` bytes as lower-case hex, from hex in any case, `0x` hex or base64. Other
+/// texts are kept as they are. `None` where it is empty or all zero, which both mean "none".
+pub(super) fn id(raw: Option<&RawValue>, bytes: usize) -> Option<String> {
+    let text = text(raw)?;
+    let text = text.trim();
+    let hex = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")).unwrap_or(text);
+    let id = if !hex.is_empty() && hex.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        // Leading zeros are dropped by writers that hold ids as numbers.
+        format!("{:0>width$}", hex.to_ascii_lowercase(), width = bytes * 2)
+    } else if let Some(decoded) = base64(text).filter(|decoded| decoded.len() == bytes) {
+        decoded.iter().fold(String::new(), |mut hex, byte| {
+            let _ = write!(hex, "{byte:02x}");
+            hex
+        })
+    } else {
+        text.to_owned()
+    };
+    (!id.bytes().all(|byte| byte == b'0')).then_some(id)
+}
+
+/// Decodes short base64, standard or URL-safe, padded or not.
+fn base64(text: &str) -> Option<Vec<u8>> {
+    let text = text.trim_end_matches('=');
+    if text.len() > 64 {
+        return None;
+    }
+    let (mut bits, mut held, mut out) = (0_u32, 0, Vec::new());
+    for byte in text.bytes() {
+        let six = match byte {
+            b'A'..=b'Z' => byte - b'A',
+            b'a'..=b'z' => byte - b'a' + 26,
+            b'0'..=b'9' => byte - b'0' + 52,
+            b'+' | b'-' => 62,
+            b'/' | b'_' => 63,
+            _ => return None,
+        };
+        bits = (bits << 6) | u32::from(six);
+        held += 6;
+        if held >= 8 {
+            held -= 8;
+            out.push(((bits >> held) & 0xff) as u8);
+        }
+    }
+    Some(out)
+}
