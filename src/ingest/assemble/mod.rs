@@ -1,6 +1,3 @@
-<<<<<<< HEAD
-//! Joins fragments of formats whose runs are spread over lines or files.
-=======
 //! Joins, dedupes and orders the parts of runs that are spread over records and files.
 //!
 //! Owns what several formats share: the span tree, and the count of
@@ -21,4 +18,3 @@ pub(crate) fn main_model<'n>(names: impl Iterator<Item = &'n str>) -> Option<Str
     }
     counts.into_iter().max_by_key(|(_, order)| *order).map(|(name, _)| name.to_owned())
 }
->>>>>>> fc7f4a2 (Read OTLP traces in every envelope and dialect, over a span tree that counts at the leaf)

@@ -9,6 +9,7 @@
 //! ignored or merged by a named rule, or is refused with a reason.
 
 mod calls;
+pub mod claude_code;
 mod detect;
 pub mod inspect_ai;
 pub mod native;
