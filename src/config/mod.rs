@@ -20,7 +20,7 @@ mod wire;
 
 pub use error::ConfigError;
 pub use parse::MAX_CONFIG;
-pub use plan::{Plan, PlanTask};
+pub use plan::{Plan, PlanError, PlanTask};
 pub use schema::config_schema;
 pub use taxonomy::{Classified, Taxonomy};
 pub use used::{
