@@ -12,9 +12,11 @@ mod calls;
 pub mod claude_code;
 mod detect;
 pub mod inspect_ai;
+mod kept;
 pub mod native;
 pub mod otlp;
 mod raw;
+pub mod steplog;
 pub mod tau_bench;
 
 use std::path::Path;
@@ -28,8 +30,13 @@ pub use detect::{by_name, detect};
 pub const MEMBER_LIMIT: u64 = 1 << 30;
 
 /// Every format, in the order in which detection asks them.
-pub static FORMATS: &[Format] =
-    &[tau_bench::TAU_BENCH, inspect_ai::INSPECT_AI, native::NATIVE];
+pub static FORMATS: &[Format] = &[
+    tau_bench::TAU_BENCH,
+    inspect_ai::INSPECT_AI,
+    
+    steplog::STEPLOG,
+    native::NATIVE,
+];
 
 /// One record of an input file: a line, a document, an element of an array, or a member of an archive.
 #[derive(Debug, Clone, Copy)]

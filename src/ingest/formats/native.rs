@@ -4,7 +4,7 @@
 //! unreadable in a field that figures need refuses the whole run, and unknown fields are skipped
 //! unread. Nothing here judges.
 
-mod fields;
+pub(super) mod fields;
 
 use std::borrow::Cow;
 

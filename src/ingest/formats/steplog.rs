@@ -1,0 +1,191 @@
+//! Structured step logs: lines `{"node_id", "event", "extra"}` and `{"metric", "value"}`.
+//!
+//! Owns: which run a line belongs to. A line names its run by `run_id`, else by `workflow_id`,
+//! on itself or in `extra`. A line that names none belongs to the file's run without an id, else
+//! to the only open run of its file, else to the file's only run; where that leaves several, an
+//! event is refused and a metric ignored, because a guess would put it into the wrong run. A
+//! second `run_start` without an id opens another run of the file.
+//!
+//! Refuses: to read application logs that merely have an `event`: the words are a closed list.
+//! The fields of a line stand in `steplog/line.rs`, its run in `steplog/run.rs`.
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::{Assembler, Fate, Format, Parsed, Probe, Reader, Record, Refusal};
+use crate::config::ReadOptions;
+use crate::model::{Issue, Place};
+
+mod attempts;
+mod line;
+mod run;
+
+use line::{Event, Line};
+use run::Run;
+
+/// Structured step logs.
+pub const STEPLOG: Format = Format {
+    name: "steplog",
+    about: "structured step logs, one event a line",
+    detect,
+    wrappers: &[],
+    splits_arrays: true,
+    reader: Reader::Parts(|options| Box::new(Steplog::new(options))),
+    archive: None,
+    mixes_turns: false,
+};
+
+/// An event of the list with a node or a run, or a node with an `extra`.
+fn detect(probe: &Probe<'_>) -> bool {
+    probe.records.iter().any(|record| {
+        let Ok(Some(line)) = Line::parse(record) else { return false };
+        let (has_node, has_run) = (line.fields.has_node(), line.fields.run_key().is_some());
+        match line.event() {
+            Some(Ok(Event::Step)) => has_node || has_run || line.fields.has_type(),
+            Some(Ok(_)) => has_node || has_run,
+            Some(Err(_)) => false,
+            None => has_node && line.has_extra && !line.fields.has_status(),
+        }
+    })
+}
+
+/// The runs that one file has shown so far.
+#[derive(Default)]
+struct FileRuns {
+    /// The run of the lines that name none.
+    nameless: Option<usize>,
+    /// The first run, and whether there was another.
+    first: Option<usize>,
+    several: bool,
+    /// Runs whose end was not seen.
+    open: BTreeSet<usize>,
+}
+
+impl FileRuns {
+    fn saw(&mut self, run: usize, ended: bool) {
+        match self.first {
+            None => self.first = Some(run),
+            Some(first) => self.several |= first != run,
+        }
+        if ended {
+            self.open.remove(&run);
+        } else {
+            self.open.insert(run);
+        }
+    }
+
+    /// The run of a line that names none, where there is only one that it can be.
+    fn only(&self) -> Option<usize> {
+        let mut open = self.open.iter();
+        let the_open_one = open.next().filter(|_| open.next().is_none()).copied();
+        self.nameless.or(the_open_one).or(self.first.filter(|_| !self.several))
+    }
+}
+
+struct Steplog {
+    options: ReadOptions,
+    runs: Vec<Run>,
+    by_id: HashMap<Box<str>, usize>,
+    files: HashMap<u32, FileRuns>,
+}
+
+impl Steplog {
+    fn new(options: &ReadOptions) -> Self {
+        Self {
+            options: options.clone(),
+            runs: Vec::new(),
+            by_id: HashMap::new(),
+            files: HashMap::new(),
+        }
+    }
+
+    /// The run that a line belongs to; `None` where that cannot be told.
+    fn run_of(&mut self, line: &Line<'_>, event: Option<Event>, place: Place) -> Option<usize> {
+        let (runs, file) = (&mut self.runs, self.files.entry(place.file).or_default());
+        let at = if let Some(id) = line.fields.run_key() {
+            match self.by_id.get(id.as_ref()) {
+                Some(&at) => at,
+                None => {
+                    runs.push(Run::new(place, Some(&id)));
+                    self.by_id.insert(id.as_ref().into(), runs.len() - 1);
+                    runs.len() - 1
+                }
+            }
+        } else {
+            let restarts = event == Some(Event::RunStart)
+                && file
+                    .nameless
+                    .map_or(file.first.is_some(), |at| runs.get(at).is_some_and(Run::has_bounds));
+            match file.only() {
+                Some(at) if !restarts => at,
+                _ if restarts || (event.is_some() && file.first.is_none()) => {
+                    runs.push(Run::new(place, None));
+                    file.nameless = Some(runs.len() - 1);
+                    runs.len() - 1
+                }
+                _ => return None,
+            }
+        };
+        let ended = event == Some(Event::RunEnd) || runs.get(at).is_some_and(Run::has_ended);
+        file.saw(at, ended);
+        Some(at)
+    }
+}
+
+impl Assembler for Steplog {
+    fn push(&mut self, record: &Record<'_>) -> Fate {
+        let line = match Line::parse(record.bytes) {
+            Ok(Some(line)) => line,
+            Ok(None) => return Fate::Ignored("not_a_step_event"),
+            Err(error) => return Fate::Refused(error.into()),
+        };
+        let event = match line.event() {
+            Some(Ok(event)) => Some(event),
+            _ if line.metric().is_some() => None,
+            Some(Err(_)) => return Fate::Ignored("unknown_event"),
+            None => return Fate::Ignored("not_a_step_event"),
+        };
+        if event.is_some_and(Event::needs_node) && line.fields.node_key().is_none() {
+            let message = "the event names no node, give it a `node_id`";
+            return Fate::Refused(Refusal::of("event_without_node", message));
+        }
+        let run = self.run_of(&line, event, record.place).and_then(|at| self.runs.get_mut(at));
+        match (run, event) {
+            (Some(run), Some(event)) => {
+                let raw = self.options.raw_attempts.then_some(record.bytes);
+                run.take(line, event, raw)
+            }
+            (Some(run), None) => {
+                run.set_metric(&line);
+                Fate::Used
+            }
+            (None, None) => Fate::Ignored("metric_without_run"),
+            (None, Some(_)) => {
+                let message = "several runs share this file and the line names none, \
+                               give it a `run_id`";
+                Fate::Refused(Refusal::of("event_without_run", message))
+            }
+        }
+    }
+
+    fn finish(self: Box<Self>) -> Parsed<'static> {
+        let Self { options, mut runs, .. } = *self;
+        runs.sort_by_key(|run| run.place());
+        let mut parsed = Parsed::default();
+        let (mut restarted, mut first) = (0, None);
+        for run in runs {
+            if run.restarted() > 0 {
+                restarted += run.restarted();
+                first = first.or(Some(run.place()));
+            }
+            parsed.runs.push(run.finish(options.plan.as_deref()));
+        }
+        if let Some(place) = first {
+            let message = "an attempt was still open when its node was started again or retried: \
+                           it counts as failed";
+            parsed
+                .issues
+                .push(Issue::note("attempt_closed_by_restart", place, message).times(restarted));
+        }
+        parsed
+    }
+}
