@@ -9,6 +9,7 @@
 //! ignored or merged by a named rule, or is refused with a reason.
 
 mod calls;
+pub mod checkpoints;
 pub mod claude_code;
 mod detect;
 pub mod inspect_ai;
@@ -33,7 +34,7 @@ pub const MEMBER_LIMIT: u64 = 1 << 30;
 pub static FORMATS: &[Format] = &[
     tau_bench::TAU_BENCH,
     inspect_ai::INSPECT_AI,
-    
+    checkpoints::CHECKPOINTS,
     steplog::STEPLOG,
     native::NATIVE,
 ];
