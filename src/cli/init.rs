@@ -31,9 +31,8 @@ pub(super) fn run(args: &Init) -> Outcome {
 
 /// Creates a file; `false` where one is there already, which is left as it is.
 fn create(path: &Path, content: &str) -> Result<bool, Failure> {
-    let fail = |error: std::io::Error| {
-        Failure::usage(format!("cannot write {}: {error}", path.display()))
-    };
+    let fail =
+        |error: std::io::Error| Failure::usage(format!("cannot write {}: {error}", path.display()));
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(fail)?;
     }

@@ -96,9 +96,8 @@ pub(crate) fn print(content: &str) -> Outcome {
 
 /// Writes a file whole or not at all: beside its place first, then moved there.
 pub(crate) fn write_file(path: &Path, content: &str) -> Result<(), Failure> {
-    let fail = |error: std::io::Error| {
-        Failure::usage(format!("cannot write {}: {error}", path.display()))
-    };
+    let fail =
+        |error: std::io::Error| Failure::usage(format!("cannot write {}: {error}", path.display()));
     // A device or pipe is written to as it is.
     if path.exists() && !path.is_file() {
         return std::fs::write(path, content).map_err(fail);

@@ -25,7 +25,10 @@ impl Progress {
                 .map(|path| {
                     let ending = path.extension().and_then(|ending| ending.to_str());
                     let plain = !matches!(ending, Some("gz" | "zst" | "zip" | "eval"));
-                    std::fs::metadata(path).ok().filter(|data| plain && data.is_file()).map(|d| d.len())
+                    std::fs::metadata(path)
+                        .ok()
+                        .filter(|data| plain && data.is_file())
+                        .map(|d| d.len())
                 })
                 .sum::<Option<u64>>()
         });

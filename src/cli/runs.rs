@@ -75,7 +75,8 @@ pub(crate) fn read<T: Send>(
     let plan = reading.plan.as_deref().map(load_plan).transpose()?;
     let threads = threads(reading)?;
     let found = ingest::find(paths)?;
-    let progress = Progress::new(found.sources.iter().map(|source| source.path.as_path()), global.quiet);
+    let progress =
+        Progress::new(found.sources.iter().map(|source| source.path.as_path()), global.quiet);
     let mut options = config.read_options(plan);
     options.raw_attempts |= keep_raw;
     let advance = |bytes| progress.advance(bytes);
@@ -167,7 +168,8 @@ impl<T: Send> Visitor for Judging<'_, T> {
     fn retire(&self, state: JudgeState) {
         let Ok(mut seen) = self.seen.lock() else { return };
         let (subtask, finals, notes) = state.into_observations();
-        let merge = |into: &mut Option<Observations>, from: Option<Observations>| match (into, from) {
+        let merge = |into: &mut Option<Observations>, from: Option<Observations>| match (into, from)
+        {
             (Some(into), Some(from)) => into.merge(from),
             (into @ None, from) => *into = from,
             (Some(_), None) => {}
@@ -217,16 +219,26 @@ fn expression_warnings(config: &EvalConfig, seen: &Seen) -> Result<Vec<Warning>,
 
 fn note_warnings(notes: &Notes, tally: &Tally) -> Vec<Warning> {
     let text = |code: &str, detail: &str| match code {
-        "unknown_status" => format!("the attempt status `{detail}` is not known: it counts as passed"),
-        "unknown_run_status" => format!("the run status `{detail}` is not known: such runs are `unknown`"),
-        "unreadable_score" if detail.is_empty() => "the score is no number, so it decides nothing".to_owned(),
+        "unknown_status" => {
+            format!("the attempt status `{detail}` is not known: it counts as passed")
+        }
+        "unknown_run_status" => {
+            format!("the run status `{detail}` is not known: such runs are `unknown`")
+        }
+        "unreadable_score" if detail.is_empty() => {
+            "the score is no number, so it decides nothing".to_owned()
+        }
         "unreadable_score" => format!("the score `{detail}` is no number, so it decides nothing"),
         "several_scores" => format!(
             "several scores ({detail}): a run is completed if all reach pass_score; `scorer` in the config names one"
         ),
         "scorer_missing" => format!("`scorer` names `{detail}`, which these runs do not have"),
-        "limit_not_recorded" => format!("the limit {detail} is not applied where the trace does not record it"),
-        "mixed_time_zones" => "times with and without a zone in one run: its duration is not known".to_owned(),
+        "limit_not_recorded" => {
+            format!("the limit {detail} is not applied where the trace does not record it")
+        }
+        "mixed_time_zones" => {
+            "times with and without a zone in one run: its duration is not known".to_owned()
+        }
         "unusable_duration" => "a duration below zero, or none at all, is not used".to_owned(),
         _ => detail.to_owned(),
     };
@@ -256,15 +268,17 @@ fn note_warnings(notes: &Notes, tally: &Tally) -> Vec<Warning> {
 /// Rejections by reason, and what readers warned of, each kind once with how often.
 fn tally_warnings(tally: &Tally) -> Vec<Warning> {
     let mut warnings: Vec<Warning> = Vec::new();
-    let mut add = |code: &str, message: String, count: u64, place: String| {
-        match warnings.iter_mut().find(|warning| warning.code == code && warning.message == message) {
-            Some(warning) => warning.count += count,
-            None => warnings.push(Warning { code: code.to_owned(), message, count, place }),
-        }
+    let mut add = |code: &str, message: String, count: u64, place: String| match warnings
+        .iter_mut()
+        .find(|warning| warning.code == code && warning.message == message)
+    {
+        Some(warning) => warning.count += count,
+        None => warnings.push(Warning { code: code.to_owned(), message, count, place }),
     };
     for file in tally.files.iter().filter(|file| file.rejected > 0) {
         let Some(first) = file.rejections.first() else { continue };
-        let message = format!("{} (the first of this file; agenteval inspect lists them)", first.message);
+        let message =
+            format!("{} (the first of this file; agenteval inspect lists them)", first.message);
         add(first.code, message, file.rejected, tally.locate(first));
     }
     for issue in &tally.issues {
@@ -274,7 +288,8 @@ fn tally_warnings(tally: &Tally) -> Vec<Warning> {
     }
     let repaired: u64 = tally.files.iter().map(|file| file.repaired).sum();
     if repaired > 0 {
-        let message = "records read after repair (duplicate keys, NaN, bad UTF-8 and the like)".to_owned();
+        let message =
+            "records read after repair (duplicate keys, NaN, bad UTF-8 and the like)".to_owned();
         add("repaired_records", message, repaired, String::new());
     }
     warnings
@@ -321,7 +336,8 @@ fn row_warnings(rows: &[RunRow], config: &EvalConfig, tally: &Tally) -> Vec<Warn
         }
         let short: Vec<_> = by_task.iter().filter(|(_, n)| **n < expected).collect();
         if let Some((task, n)) = short.first() {
-            let message = format!("tasks have fewer than {expected} trials, such as `{task}` with {n}");
+            let message =
+                format!("tasks have fewer than {expected} trials, such as `{task}` with {n}");
             add("lost_trials", message, short.len(), None);
         }
     }
@@ -336,13 +352,19 @@ fn row_warnings(rows: &[RunRow], config: &EvalConfig, tally: &Tally) -> Vec<Warn
     let implied = rows.iter().filter(|row| row.implied > 0).count();
     if implied > 0 {
         let attempts: u64 = rows.iter().map(|row| u64::from(row.implied)).sum();
-        let message = format!("runs have {attempts} failed attempts that only a recorded count tells of");
+        let message =
+            format!("runs have {attempts} failed attempts that only a recorded count tells of");
         add("implied_attempts", message, implied, rows.iter().find(|row| row.implied > 0));
     }
     let unordered = rows.iter().filter(|row| row.mid.is_none()).count();
     if unordered > 0 {
         let message = "the order of steps is unknown in these runs: they are in no first-step and mid-run figure";
-        add("order_unknown", message.to_owned(), unordered, rows.iter().find(|row| row.mid.is_none()));
+        add(
+            "order_unknown",
+            message.to_owned(),
+            unordered,
+            rows.iter().find(|row| row.mid.is_none()),
+        );
     }
     warnings
 }

@@ -25,7 +25,8 @@ pub(super) fn run(args: &Show, global: &Global) -> Outcome {
         &loaded.config,
         false,
         &|judge, state, run| {
-            let named = run.run_id.as_deref() == Some(wanted) || run.task_id.as_deref() == Some(wanted);
+            let named =
+                run.run_id.as_deref() == Some(wanted) || run.task_id.as_deref() == Some(wanted);
             if named || place.as_ref().is_some_and(|place| place.may_be(run.place)) {
                 let timeline = judge.timeline(state, run);
                 (timeline.row.clone(), Some(timeline))
@@ -94,7 +95,8 @@ struct Place {
 
 impl Place {
     fn parse(text: &str) -> Option<Self> {
-        let number = |mark: char| text.rsplit_once(mark).and_then(|(_, number)| number.parse().ok());
+        let number =
+            |mark: char| text.rsplit_once(mark).and_then(|(_, number)| number.parse().ok());
         let (line, byte) = (number(':'), number('@'));
         (line.is_some() || byte.is_some()).then_some(Self { line, byte })
     }

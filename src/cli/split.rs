@@ -54,7 +54,9 @@ impl By {
             Self::Task => row.task_id.clone(),
             Self::Model => row.model.clone(),
             Self::Agent => row.agent.clone(),
-            Self::Tag(key) => row.tags.iter().rev().find(|(k, _)| **k == **key).map(|(_, v)| v.clone()),
+            Self::Tag(key) => {
+                row.tags.iter().rev().find(|(k, _)| **k == **key).map(|(_, v)| v.clone())
+            }
         }
     }
 }
@@ -109,8 +111,11 @@ impl Fields for RowFields<'_> {
                 ("task_id", []) => text(&row.task_id),
                 ("model", []) => text(&row.model),
                 ("tags", []) => {
-                    let tags: serde_json::Map<String, serde_json::Value> =
-                        row.tags.iter().map(|(k, v)| (k.to_string(), v.to_string().into())).collect();
+                    let tags: serde_json::Map<String, serde_json::Value> = row
+                        .tags
+                        .iter()
+                        .map(|(k, v)| (k.to_string(), v.to_string().into()))
+                        .collect();
                     Field::Json(Cow::Owned(serde_json::Value::Object(tags).to_string()))
                 }
                 ("tags", [Segment::Key(tag)]) => row

@@ -106,7 +106,7 @@ fn mapped<'e>(
 ) -> ErrorName<'e> {
     match judge.config.error_types.classify(&raw, message) {
         Some(rule) => ErrorName {
-            kind: std::borrow::Cow::Borrowed(rule.kind),
+            kind: rule.kind.map_or(raw.clone(), std::borrow::Cow::Borrowed),
             infra: rule.blame == Some(Blame::Infra),
         },
         None => ErrorName { kind: raw, infra: false },
@@ -185,8 +185,8 @@ pub(super) fn row(judge: &Judge<'_>, state: &mut JudgeState, run: &Trajectory<'_
                     }
                 }
             }
-            if let Some(Some(same)) = (!attempt.implied)
-                .then(|| state.grouping.inferred[attempt.place as usize])
+            if let Some(Some(same)) =
+                (!attempt.implied).then(|| state.grouping.inferred[attempt.place as usize])
             {
                 add(if same { &mut row.retries_identical } else { &mut row.retries_revised }, 1);
             }
@@ -238,9 +238,7 @@ pub(super) fn row(judge: &Judge<'_>, state: &mut JudgeState, run: &Trajectory<'_
         cost_usd: row.cost_usd,
     };
     (row.outcome, row.limit) = decide(judge, state, run, &facts);
-    row.infra_excused = exclude
-        && !row.completed()
-        && last_failed.is_some_and(|(_, infra)| infra);
+    row.infra_excused = exclude && !row.completed() && last_failed.is_some_and(|(_, infra)| infra);
     if !run.order_unknown {
         row.first_step = first_step;
         row.mid = Some(mid_run(judge.config.mid_run, row.outcome, row.steps, &steps));

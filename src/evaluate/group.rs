@@ -199,9 +199,7 @@ fn key<'k>(attempt: &'k Attempt<'_>) -> Option<Key<'k>> {
 }
 
 fn has_numbers(attempts: &[Attempt<'_>]) -> bool {
-    attempts
-        .iter()
-        .any(|attempt| attempt.attempt.is_some() || attempt.attempts_total.is_some())
+    attempts.iter().any(|attempt| attempt.attempt.is_some() || attempt.attempts_total.is_some())
 }
 
 fn repeats<K: std::hash::Hash + Eq>(mut keys: impl Iterator<Item = K>) -> bool {

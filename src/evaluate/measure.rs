@@ -53,7 +53,10 @@ fn over_attempts(run: &Trajectory<'_>, mixed: &mut bool) -> Option<f64> {
     last?.seconds_since(first?)
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "a float cast saturates, which is what is wanted")]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "a float cast saturates, which is what is wanted"
+)]
 fn rounded(number: f64) -> i64 {
     number.round() as i64
 }

@@ -70,7 +70,9 @@ fn ends_in_refusal(state: &JudgeState, run: &Trajectory<'_>) -> bool {
     let last = state.grouping.order.last().and_then(|at| run.attempts.get(*at as usize));
     last.is_some_and(|attempt| {
         let refused = |status: &str| {
-            ["rejected", "denied", "declined"].iter().any(|word| status.trim().eq_ignore_ascii_case(word))
+            ["rejected", "denied", "declined"]
+                .iter()
+                .any(|word| status.trim().eq_ignore_ascii_case(word))
         };
         is_intervention(&attempt.kind) && attempt.status.as_deref().is_some_and(refused)
     })
@@ -121,7 +123,9 @@ fn by_score(judge: &Judge<'_>, state: &mut JudgeState, run: &Trajectory<'_>) -> 
     for score in &run.scores {
         match &score.value {
             ScoreValue::Number(number) => numbers.push((&*score.name, *number)),
-            ScoreValue::Unreadable(_) => state.notes.add("unreadable_score", &score.name, run.place),
+            ScoreValue::Unreadable(_) => {
+                state.notes.add("unreadable_score", &score.name, run.place)
+            }
         }
     }
     if let Some(scorer) = named {

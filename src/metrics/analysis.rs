@@ -57,7 +57,7 @@ pub struct Distributions {
 pub type Measured = (&'static Metric, Figure);
 
 /// One part of a set, split by `--by`.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Group {
     /// What it was split by.
     pub by: String,
@@ -104,7 +104,7 @@ pub struct RiskiestStep {
 }
 
 /// Figures of a set of runs.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Analysis {
     /// Runs by outcome.
     pub runs: OutcomeCounts,

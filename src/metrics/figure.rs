@@ -119,7 +119,8 @@ impl<'r> Set<'r> {
             Shape::Amount(amount) => self.amount(metric, amount),
             Shape::RepeatedActions => {
                 if self.rows.iter().any(|row| row.has_input) {
-                    let part = |row: &RunRow| Some((f64::from(row.repeated), f64::from(row.attempts)));
+                    let part =
+                        |row: &RunRow| Some((f64::from(row.repeated), f64::from(row.attempts)));
                     self.ratio(metric, part, |c| clustered_wilson(c, LEVEL))
                 } else {
                     undefined(metric)
@@ -142,7 +143,9 @@ impl<'r> Set<'r> {
                 };
                 Figure {
                     denominator: Some(total.sum()),
-                    reason: Some(format!("a distribution has no single value: see distributions.{key}")),
+                    reason: Some(format!(
+                        "a distribution has no single value: see distributions.{key}"
+                    )),
                     ..Figure::default()
                 }
             }
@@ -190,7 +193,11 @@ impl<'r> Set<'r> {
         let numerator: f64 = by_run.iter().map(|run| run.numerator).sum();
         let denominator: f64 = by_run.iter().map(|run| run.denominator).sum();
         if denominator <= 0.0 {
-            return Figure { denominator: Some(denominator), numerator: Some(numerator), ..undefined(metric) };
+            return Figure {
+                denominator: Some(denominator),
+                numerator: Some(numerator),
+                ..undefined(metric)
+            };
         }
         let used = |clusters: &[Cluster]| {
             clusters.iter().filter(|c| c.denominator > 0.0 || c.numerator > 0.0).count()

@@ -152,7 +152,11 @@ pub fn inspect_doc(wire: &InspectWire) -> Doc {
         doc.line(format!("fields: {}", fields.join(", ")));
     }
     for issue in wire.issues.iter().filter(|issue| issue.severity != "rejected") {
-        let times = if issue.count > 1 { format!(" ({} times)", count(issue.count)) } else { String::new() };
+        let times = if issue.count > 1 {
+            format!(" ({} times)", count(issue.count))
+        } else {
+            String::new()
+        };
         let text = format!("{}: {}: {}{times}", issue.place, issue.code, issue.message);
         if issue.severity == "warning" { doc.warning(text) } else { doc.line(text) }
     }

@@ -323,7 +323,8 @@ pub(super) fn unit(unit: Unit) -> &'static str {
 }
 
 fn distributions(all: &Distributions, runs: &OutcomeCounts) -> DistributionsWire {
-    let wide = |counts: &BTreeMap<u32, u64>| counts.iter().map(|(k, n)| (u64::from(*k), *n)).collect();
+    let wide =
+        |counts: &BTreeMap<u32, u64>| counts.iter().map(|(k, n)| (u64::from(*k), *n)).collect();
     DistributionsWire {
         step_type: all.step_type.clone(),
         error_type: all.error_type.clone(),

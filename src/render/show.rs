@@ -193,7 +193,10 @@ pub fn timeline_doc(timeline: &Timeline, place: &str) -> Doc {
                     numbers(attempt),
                     action,
                     verdict_cell(attempt),
-                    attempt.offset_seconds.map(|s| format!("{} s", plain(s, 1))).unwrap_or_default(),
+                    attempt
+                        .offset_seconds
+                        .map(|s| format!("{} s", plain(s, 1)))
+                        .unwrap_or_default(),
                     attempt.duration_ms.map(|ms| seconds(ms.max(0.0) / 1e3)).unwrap_or_default(),
                     error_cell(attempt),
                 ]
@@ -220,7 +223,9 @@ fn facts(timeline: &Timeline, place: &str) -> String {
     facts.extend(row.tokens.map(|tokens| format!("{} tokens", plain(tokens.total(), 0))));
     facts.extend(row.cost_usd.map(|cost| format!("${}", plain(cost, 4))));
     facts.extend(row.status.as_deref().map(|status| format!("status {status}")));
-    facts.extend(timeline.end_reason.as_deref().map(|reason| format!("ended by {}", message(reason))));
+    facts.extend(
+        timeline.end_reason.as_deref().map(|reason| format!("ended by {}", message(reason))),
+    );
     facts.push(place.to_owned());
     facts.join(", ")
 }

@@ -48,7 +48,7 @@ fn table_text(table: &Table, style: Style, paint: &dyn Fn(&str, &str) -> String)
         table.rows.iter().map(|row| row.iter().map(|cell| one_line(cell)).collect()).collect();
     let limits = limits(table, &cells, style.width);
     let mut grid = comfy_table::Table::new();
-    grid.load_preset(presets::NOTHING);
+    grid.load_style(presets::NOTHING);
     grid.set_content_arrangement(ContentArrangement::Disabled);
     let cut = |at: usize, text: &str| match limits[at] {
         Some(width) => shorten(text, width),

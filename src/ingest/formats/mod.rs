@@ -34,6 +34,8 @@ pub const MEMBER_LIMIT: u64 = 1 << 30;
 pub static FORMATS: &[Format] = &[
     tau_bench::TAU_BENCH,
     inspect_ai::INSPECT_AI,
+    otlp::OTLP,
+    claude_code::CLAUDE_CODE,
     checkpoints::CHECKPOINTS,
     steplog::STEPLOG,
     native::NATIVE,

@@ -5,6 +5,7 @@
 //! unread. Nothing here judges.
 
 pub(super) mod fields;
+mod schema;
 
 use std::borrow::Cow;
 
@@ -15,6 +16,7 @@ use crate::config::ReadOptions;
 use crate::model::{Attempt, Final, Place, RetrySource, Trajectory, input_hash};
 
 pub use fields::{AnyTokens, ErrorField, NestedAttempts, Raw, Scalar, ScoreMap, TagMap};
+pub use schema::trace_schema;
 
 /// The native trace.
 pub const NATIVE: Format = Format {

@@ -12,6 +12,5 @@ pub(super) const METRIC: Metric = Metric {
 
 /// What one run adds to numerator and denominator; `None` where it is in neither.
 fn part(row: &RunRow) -> Option<(f64, f64)> {
-    (row.outcome.ended() && row.failed_all > 0)
-        .then(|| (f64::from(u8::from(row.completed())), 1.0))
+    (row.outcome.ended() && row.failed_all > 0).then(|| (f64::from(u8::from(row.completed())), 1.0))
 }
