@@ -190,8 +190,9 @@ impl<'r> Set<'r> {
             task.denominator += denominator;
             by_run.push(Cluster { numerator, denominator });
         }
-        let numerator: f64 = by_run.iter().map(|run| run.numerator).sum();
-        let denominator: f64 = by_run.iter().map(|run| run.denominator).sum();
+        // An empty sum of floats is -0.
+        let numerator = by_run.iter().map(|run| run.numerator).sum::<f64>() + 0.0;
+        let denominator = by_run.iter().map(|run| run.denominator).sum::<f64>() + 0.0;
         if denominator <= 0.0 {
             return Figure {
                 denominator: Some(denominator),
