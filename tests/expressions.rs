@@ -160,6 +160,11 @@ fn expressions_mean_what_the_table_says() {
         ),
         ("final.items.all(i, has(i.ok))", r#"{"items": [3]}"#, 'f'),
         ("final.items.map(i, i * 2).filter(i, i > 2) == [4.0]", r#"{"items": [1, 2]}"#, 't'),
+        (
+            "final.items.all(i, i.name != final.name && i.name.size() == 1)",
+            r#"{"items": [{"name": "a"}], "name": "b"}"#,
+            't',
+        ),
         ("final.items.exists_one(i, i == 1)", r#"{"items": [1, 2]}"#, 't'),
         (
             "final.counts.map(k, k) == ['a', 'b', 'c']",
@@ -220,6 +225,12 @@ fn loops_inside_loops_over_large_lists_end_soon() {
     let started = std::time::Instant::now();
     assert_eq!(verdict("final.a.all(x, final.a.all(y, x == y))", &wide), 'u');
     assert_eq!(verdict("final.a.all(x, !(1 in final.a))", &wide), 'u');
+    assert_eq!(verdict("final.a.all(x, final.a == final.a)", &wide), 'u');
+    let long = format!("{{\"a\": [{}0], \"s\": \"{}\"}}", "0,".repeat(50_000), "x".repeat(1 << 20));
+    assert_eq!(verdict("final.a.all(x, !final.s.contains('y'))", &long), 'u');
+    assert_eq!(verdict("final.a.all(x, size(final.s) > 3)", &long), 'u');
+    assert_eq!(verdict("final.a.all(x, !final.s.matches('y+z'))", &long), 'u');
+    assert_eq!(verdict("final.a.all(x, final.s + 'x' != final.s)", &long), 'u');
     assert!(started.elapsed().as_secs() < 60, "took {:?}", started.elapsed());
 }
 

@@ -28,6 +28,7 @@ pub(super) const HAS: &str = "@has";
 pub(super) const MEMBER: &str = "@member";
 pub(super) const RANGE: &str = "@range";
 pub(super) const MATCHES: &str = "@matches";
+pub(super) const CHARGE: &str = "@charge";
 
 /// Functions that may be called, with the number of arguments they take: `f(x)`, and `x.f(y)`.
 pub(super) const GLOBAL: [(&str, usize); 10] = [
@@ -68,8 +69,8 @@ pub(super) fn sum_name(operator: &str) -> Option<&'static str> {
     }
 }
 
-/// Elements that one evaluation may visit, and bytes of text that it may join.
-const BUDGET: u64 = 1_000_000;
+/// What one evaluation may cost, in values visited (see [`weight`]).
+const BUDGET: u64 = 2_000_000;
 /// Compiled patterns that a thread keeps.
 const KEPT_PATTERNS: usize = 64;
 
@@ -80,17 +81,20 @@ thread_local! {
 
 /// Starts the budget of one evaluation on this thread.
 pub(super) fn start_budget() {
-    LEFT.with(|left| left.set(BUDGET));
+    LEFT.set(BUDGET);
 }
 
-fn charge(cost: u64) -> Result<(), ExecutionError> {
-    LEFT.with(|left| match left.get().checked_sub(cost) {
-        Some(rest) => {
-            left.set(rest);
-            Ok(())
-        }
-        None => Err(ExecutionError::function_error("@range", "the expression visits too much")),
-    })
+/// Charges for walking over some values. Once nothing is left, nothing is weighed either: loops
+/// go on after a fault, because a later element may decide.
+fn charge(values: &[&dyn Val]) -> Result<(), ExecutionError> {
+    let left = LEFT.get();
+    let spent = || ExecutionError::function_error("@charge", "the expression visits too much");
+    if left == 0 {
+        return Err(spent());
+    }
+    let cost = values.iter().map(|value| weight(*value)).sum::<u64>();
+    LEFT.set(left.saturating_sub(cost));
+    if cost > left { Err(spent()) } else { Ok(()) }
 }
 
 /// CEL's functions and ours.
@@ -111,6 +115,7 @@ pub(super) static ENV: LazyLock<Arc<Env>> = LazyLock::new(|| {
         declare(&mut env, name, 2, function);
     }
     declare(&mut env, RANGE, 1, range);
+    declare(&mut env, CHARGE, 1, charged);
     Arc::new(env)
 });
 
@@ -193,18 +198,35 @@ fn add<'b, 'v>(args: Args<'b, 'v>) -> Answer<'b, 'v> {
     if Number::of(&*left).is_some() && Number::of(&*right).is_some() {
         return arithmetic("+", vec![left, right], i64::checked_add, |a, b| a + b);
     }
-    charge(length(&*left).saturating_add(length(&*right)))?;
+    charge(&[left.as_ref(), right.as_ref()])?;
     let adder = left.as_adder().ok_or_else(|| mismatch("+", &[left.as_ref(), right.as_ref()]))?;
     Ok(CowVal::Owned(adder.add(right.as_ref())?.into_owned()))
 }
 
-/// The length of a text in bytes, or the number of elements.
-fn length(value: &dyn Val) -> u64 {
+/// What it costs to walk over or copy a value: its elements at all levels, and its texts by length.
+/// The depth of values is bounded where they are made.
+fn weight(value: &dyn Val) -> u64 {
     if let Some(text) = value.downcast_ref::<CelString>() {
-        text.inner().len() as u64
+        1 + text.inner().len() as u64 / 32
+    } else if let Some(list) = value.downcast_ref::<CelList>() {
+        list.inner().iter().map(|element| weight(element.as_ref())).sum::<u64>() + 1
+    } else if let Some(map) = value.downcast_ref::<CelMap>() {
+        let mut sum = 1;
+        #[expect(clippy::iter_over_hash_type, reason = "a sum has no order")]
+        for (key, member) in map.inner() {
+            sum += weight(key.inner()) + weight(member.as_ref());
+        }
+        sum
     } else {
-        value.as_sizer().map_or(1, |sizer| u64::try_from(*sizer.size().inner()).unwrap_or(1))
+        1
     }
+}
+
+/// Its argument, charged: put around what a function or comparison inside a loop walks over.
+fn charged<'b, 'v>(mut args: Args<'b, 'v>) -> Answer<'b, 'v> {
+    let value = args.pop().ok_or_else(|| ExecutionError::invalid_argument_count(1, 0))?;
+    charge(&[value.as_ref()])?;
+    Ok(value)
 }
 
 fn subtract<'b, 'v>(args: Args<'b, 'v>) -> Answer<'b, 'v> {
@@ -260,7 +282,7 @@ fn member<'b, 'v>(args: Args<'b, 'v>) -> Answer<'b, 'v> {
     let container =
         whole.as_container().ok_or_else(|| mismatch("in", &[value.as_ref(), whole.as_ref()]))?;
     if whole.downcast_ref::<CelList>().is_some() {
-        charge(length(&*whole))?;
+        charge(&[whole.as_ref()])?;
     }
     Ok(CowVal::owned(CelBool::from(container.contains(value.as_ref())?)))
 }
@@ -271,7 +293,7 @@ fn range<'b, 'v>(mut args: Args<'b, 'v>) -> Answer<'b, 'v> {
     let Some(whole) = args.pop() else {
         return Err(ExecutionError::invalid_argument_count(1, 0));
     };
-    charge(length(&*whole))?;
+    charge(&[whole.as_ref()])?;
     if whole.downcast_ref::<CelMap>().is_none() {
         return Ok(whole);
     }
@@ -301,6 +323,7 @@ fn matches<'b, 'v>(args: Args<'b, 'v>) -> Answer<'b, 'v> {
     else {
         return Err(mismatch("matches", &[text.as_ref(), source.as_ref()]));
     };
+    charge(&[text])?;
     PATTERNS.with_borrow_mut(|patterns| {
         if !patterns.contains_key(source.inner()) {
             let compiled = pattern(source.inner())

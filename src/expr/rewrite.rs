@@ -260,7 +260,8 @@ impl Rewriter<'_> {
                 let args = std::iter::once(target).chain(args).collect();
                 return self.matches(id, args);
             }
-            return Ok(Expr::Call(CallExpr { target: Some(Box::new(target)), args, ..written }));
+            let target = Some(Box::new(self.charged(target)));
+            return Ok(Expr::Call(CallExpr { target, args, ..written }));
         }
         // The accumulators of macros keep CEL's own operator, which it recognises and speeds up.
         let of_macro = written
@@ -282,7 +283,7 @@ impl Rewriter<'_> {
                     .into_iter()
                     .map(|arg| self.expr(arg, by))
                     .collect::<Result<_, _>>()?;
-                Ok(Expr::Call(written))
+                Ok(self.charge_first(written))
             }
             operators::INDEX => {
                 let fixed = written.args.get(1).is_some_and(|index| fixed_index(index).is_some());
@@ -300,9 +301,29 @@ impl Rewriter<'_> {
             _ => {
                 self.places.known_global(id, name, written.args.len())?;
                 written.args = self.strict(written.args)?;
-                Ok(Expr::Call(written))
+                Ok(self.charge_first(written))
             }
         }
+    }
+
+    /// Charges what the call walks over, if it stands in a loop: its first argument. A comparison
+    /// with a literal is over as soon as that ends, and logic walks over nothing.
+    fn charge_first(&self, mut written: CallExpr) -> Expr {
+        let name = written.func_name.as_str();
+        let with_literal = written.args.iter().any(|arg| matches!(arg.expr, Expr::Literal(_)));
+        let walks = f::GLOBAL.iter().any(|(known, _)| *known == name)
+            || (is_comparison(name) && !with_literal);
+        if walks && let Some(first) = written.args.first_mut() {
+            *first = self.charged(std::mem::take(first));
+        }
+        Expr::Call(written)
+    }
+
+    fn charged(&self, arg: IdedExpr) -> IdedExpr {
+        if self.scope.is_empty() {
+            return arg;
+        }
+        IdedExpr { id: arg.id, expr: call(f::CHARGE, vec![arg]) }
     }
 
     fn strict(&mut self, args: Vec<IdedExpr>) -> Result<Vec<IdedExpr>, ExprError> {
@@ -326,6 +347,18 @@ impl Rewriter<'_> {
         ExprError::new("message literals are not supported", self.places.token(id))
             .help("a map is written {'key': value}")
     }
+}
+
+fn is_comparison(operator: &str) -> bool {
+    matches!(
+        operator,
+        operators::EQUALS
+            | operators::NOT_EQUALS
+            | operators::LESS
+            | operators::LESS_EQUALS
+            | operators::GREATER
+            | operators::GREATER_EQUALS
+    )
 }
 
 fn call(name: &str, args: Vec<IdedExpr>) -> Expr {
