@@ -116,8 +116,13 @@ fn source(path: &Path) -> Source {
 
 /// The lines up to `//`, unless that is the `//` of an address.
 fn without_comments(text: &str) -> String {
-    let comment = Regex::new(r"(^|[^:])//.*").unwrap();
-    text.lines().map(|line| comment.replace(line, "$1").into_owned() + "\n").collect()
+    let mut code = String::with_capacity(text.len());
+    for line in text.lines() {
+        let comment = line.match_indices("//").find(|(at, _)| !line[..*at].ends_with(':'));
+        code += comment.map_or(line, |(at, _)| &line[..at]);
+        code.push('\n');
+    }
+    code
 }
 
 /// The modules at the crate's top that the code names.
