@@ -1,6 +1,6 @@
 //! What expressions mean over recorded data, and that no expression or data can break them.
 
-#![expect(clippy::expect_used, clippy::print_stdout, reason = "tests fail and measure by them")]
+#![expect(clippy::expect_used, reason = "tests fail and measure by them")]
 
 use std::sync::Arc;
 

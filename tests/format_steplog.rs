@@ -175,7 +175,7 @@ fn lines_without_a_run_id_belong_to_their_file_or_its_only_run() {
     assert_eq!(parsed.runs[0].attempts.len(), 1);
 
     let late =
-        format!("{{\"run_id\":\"r\",\"event\":\"run_end\"}}\n{{\"metric\":\"loss\",\"value\":2}}");
+        "{\"run_id\":\"r\",\"event\":\"run_end\"}\n{\"metric\":\"loss\",\"value\":2}".to_owned();
     let run = read(&late).remove(0);
     assert_eq!(run.final_output, Final::Json(r#"{"loss":2}"#.into()), "the file's only run");
 

@@ -8,7 +8,7 @@ use super::{Outcome, runs::Warning};
 use crate::config::EvalConfig;
 use crate::evaluate::RunRow;
 use crate::exit::Status;
-use crate::metrics::{Analysis, Figure, Set as FigureSet, metric};
+use crate::metrics::{Analysis, Figure, Set as FigureSet, Split, metric};
 use crate::render::{
     ConfigWire, Doc, InputWire, ReportParts, ThresholdWire, WarningWire, analysis_doc,
     compact_json, figure_lines, figures_csv, pretty_json, report_wire,
@@ -32,8 +32,7 @@ pub(super) fn run(args: &Analyze, global: &Global) -> Outcome {
     let rows: Vec<&RunRow> = set.rows.iter().collect();
     let key = by.as_ref().map(By::key);
     let value = |row: &RunRow| by.as_ref().and_then(|by| by.value(row));
-    let split: Option<(&str, &dyn Fn(&RunRow) -> Option<Box<str>>)> =
-        key.as_deref().map(|key| (key, &value as _));
+    let split: Option<Split<'_>> = key.as_deref().map(|key| (key, &value as _));
     let analysis = Analysis::of(&rows, loaded.config.metrics.as_deref(), split);
     let thresholds = thresholds(&loaded.config, &rows);
     let title = loaded.config.task_name.as_deref();

@@ -9,7 +9,7 @@ use super::split::Filter;
 use super::{Failure, complain};
 use crate::config::{EvalConfig, Plan};
 use crate::evaluate::{Judge, JudgeState, Notes, RunRow};
-use crate::expr::{Finding, Observations, Program};
+use crate::expr::{Finding, Observations};
 use crate::ingest::{self, Request, Tally, Visitor, formats};
 use crate::model::Trajectory;
 
@@ -106,7 +106,7 @@ pub(crate) fn read<T: Send>(
     let mut warnings = expression_warnings(config, &seen)?;
     warnings.extend(filter.iter_mut().flat_map(|filter| {
         filter.findings().into_iter().map(|finding| Warning {
-            code: code(&finding).to_owned(),
+            code: finding.code().to_owned(),
             message: finding.to_string(),
             count: 1,
             place: "--where".to_owned(),
@@ -180,36 +180,21 @@ impl<T: Send> Visitor for Judging<'_, T> {
     }
 }
 
-fn code(finding: &Finding) -> &'static str {
-    match finding {
-        Finding::AbsentEverywhere { .. } => "field_absent",
-        Finding::Unevaluable { .. } => "not_evaluable",
-        Finding::NeverTrue { .. } => "never_true",
-    }
-}
-
 fn expression_warnings(config: &EvalConfig, seen: &Seen) -> Result<Vec<Warning>, Failure> {
     let mut warnings = Vec::new();
-    let programs: [(&str, &Option<Arc<Program>>, &Option<Observations>); 2] = [
-        ("subtask_passed", &config.subtask_passed, &seen.subtask),
-        ("final_passed", &config.final_passed, &seen.finals),
-    ];
-    for (name, program, observations) in programs {
-        let (Some(program), Some(observations)) = (program, observations) else { continue };
+    let subtask = config.subtask_passed.as_ref().zip(seen.subtask.as_ref());
+    let finals = config.final_passed.as_ref().zip(seen.finals.as_ref());
+    for (name, used) in [("subtask_passed", subtask), ("final_passed", finals)] {
+        let Some((program, observations)) = used else { continue };
         for finding in observations.findings(program) {
             let message = format!("{name} `{}`: {finding}", program.source());
             if matches!(finding, Finding::AbsentEverywhere { fatal: true, .. }) {
                 return Err(Failure::usage(message));
             }
-            let count = match &finding {
-                Finding::Unevaluable { count, .. } => *count,
-                Finding::AbsentEverywhere { evaluations, .. }
-                | Finding::NeverTrue { evaluations, .. } => *evaluations,
-            };
             warnings.push(Warning {
-                code: code(&finding).to_owned(),
+                code: finding.code().to_owned(),
                 message,
-                count,
+                count: finding.count(),
                 place: name.to_owned(),
             });
         }

@@ -172,7 +172,6 @@ fn into(place: &str) -> String {
 }
 
 #[cfg(test)]
-#[expect(clippy::expect_used, reason = "a test fails by it")]
 mod tests {
     use super::super::config_schema;
     use super::{ERROR_TYPE, PLACES, THRESHOLD, WINDOW};

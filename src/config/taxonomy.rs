@@ -68,7 +68,6 @@ impl Taxonomy {
 }
 
 #[cfg(test)]
-#[expect(clippy::expect_used, reason = "a test fails by it")]
 mod tests {
     use super::{Blame, Classified, Taxonomy};
 

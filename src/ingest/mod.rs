@@ -6,6 +6,8 @@
 //! located; only input that cannot be used at all is an error.
 
 pub mod assemble;
+mod block;
+mod feed;
 pub mod formats;
 mod read;
 pub mod repair;

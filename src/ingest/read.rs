@@ -6,10 +6,11 @@ use std::sync::Mutex;
 
 use rayon::prelude::*;
 
-use super::formats::{self, Assembler, Fate, Format, Parsed, Reader, Record, Refusal};
-use super::scan::end_of_value;
-use super::source::{self, Source, Stream, read_up_to};
-use super::split::{Framing, Span, Splitter, restarts, wrapped_elements};
+use super::block::{Block, Outcome, WholeReader, batches, describe};
+use super::feed::Feed;
+use super::formats::{self, Assembler, Fate, Format, Reader, Record};
+use super::source::{self, Source, Stream};
+use super::split::{Framing, Span, Splitter};
 use super::{FileTally, ReadError, Tally, repair};
 use crate::config::ReadOptions;
 use crate::model::{Issue, Place, Trajectory};
@@ -17,8 +18,8 @@ use crate::model::{Issue, Place, Trajectory};
 /// Bytes read at a time; a record may be longer.
 const BLOCK: usize = 4 << 20;
 
-/// Bytes of records that one task of a thread takes at least.
-const BATCH: usize = 128 << 10;
+/// Bytes read at first.
+const FIRST: usize = 64 << 10;
 
 /// Takes each run while its text is still in memory and keeps what it needs of it.
 ///
@@ -75,9 +76,6 @@ pub fn read<V: Visitor>(
     }
     session.finish()
 }
-
-/// What one record gave: results and issues, or a refusal with its place; with whether it was repaired.
-type Outcome<O> = (Result<(Vec<O>, Vec<Issue>), Issue>, bool);
 
 struct Session<'s, V: Visitor> {
     request: &'s Request<'s>,
@@ -206,47 +204,26 @@ impl<V: Visitor> Session<'_, V> {
 
     fn stream(
         &mut self,
-        mut stream: Box<dyn Read + Send>,
+        stream: Box<dyn Read + Send>,
         path: &Path,
         named: bool,
     ) -> Result<(), ReadError> {
-        let mut buffer = vec![0; 64 << 10];
-        let (mut length, mut end) = (0, false);
-        let mut damage = None;
-        let mut fill = |buffer: &mut Vec<u8>, length: &mut usize| -> bool {
-            match read_up_to(&mut stream, &mut buffer[*length..]) {
-                Ok(0) => true,
-                Ok(n) => {
-                    *length += n;
-                    if let Some(progress) = self.request.progress {
-                        progress(n as u64);
-                    }
-                    *length < buffer.len()
-                }
-                Err(error) => {
-                    damage = Some(error.to_string());
-                    true
-                }
-            }
-        };
+        let mut feed = Feed::new(stream, self.request.progress);
         // The first block is small, because most files are; later ones are read at full size.
-        end |= fill(&mut buffer, &mut length);
-        if !end {
-            buffer.resize(BLOCK, 0);
-            end |= fill(&mut buffer, &mut length);
+        feed.fill(FIRST);
+        feed.fill(BLOCK);
+        if feed.bytes().starts_with(b"\xEF\xBB\xBF") {
+            feed.done(3);
         }
-        let skip = if buffer[..length].starts_with(b"\xEF\xBB\xBF") { 3 } else { 0 };
-        let head = &buffer[skip..length];
-        let framing = Framing::of(head);
+        let framing = Framing::of(feed.bytes());
         let format = match self.request.format {
             Some(format) => format,
-            None => match formats::detect(path, head, framing) {
+            None => match formats::detect(path, feed.bytes(), framing) {
                 Ok(format) => format,
                 Err(reason) if named => {
                     return Err(ReadError::Unrecognised { path: path.to_owned(), reason });
                 }
                 Err(reason) => {
-                    drop(fill);
                     self.leave_out(path, reason);
                     return Ok(());
                 }
@@ -256,43 +233,22 @@ impl<V: Visitor> Session<'_, V> {
             Framing::Elements if !format.splits_arrays => Framing::Values,
             framing => framing,
         };
-        drop(fill);
         let file = self.begin(path, format);
         let mut splitter = Splitter::new(framing);
-        let (mut spans, mut base, mut from) = (Vec::new(), skip as u64, skip);
+        let mut spans = Vec::new();
         loop {
             spans.clear();
-            let done = splitter.split(&buffer[from..length], end, &mut spans);
-            let block = Block { bytes: &buffer[from..length], base, file, path };
+            let done = splitter.split(feed.bytes(), feed.ended(), &mut spans);
+            let block = Block { bytes: feed.bytes(), base: feed.offset(), file, path };
             self.block(&block, &spans, format)?;
-            base += done as u64;
-            buffer.copy_within(from + done..length, 0);
-            length -= from + done;
-            from = 0;
-            if end {
+            feed.done(done);
+            if feed.ended() {
                 break;
             }
-            // A record longer than the block needs a larger one.
-            let wanted = if length * 2 > buffer.len() { buffer.len() * 2 } else { BLOCK };
-            if buffer.len() < wanted {
-                buffer.resize(wanted, 0);
-            }
-            match read_up_to(&mut stream, &mut buffer[length..]) {
-                Ok(n) => {
-                    if let Some(progress) = self.request.progress {
-                        progress(n as u64);
-                    }
-                    length += n;
-                    end = length < buffer.len();
-                }
-                Err(error) => {
-                    damage = Some(error.to_string());
-                    end = true;
-                }
-            }
+            feed.fill(BLOCK);
         }
-        if let Some(reason) = damage {
-            let place = Place { file, line: 0, byte: base };
+        if let Some(reason) = feed.damage() {
+            let place = Place { file, line: 0, byte: feed.offset() };
             self.tally.issues.push(Issue::warning(
                 "damaged_stream",
                 place,
@@ -461,11 +417,12 @@ impl<V: Visitor> Session<'_, V> {
             }
             self.put_state(state);
             for issue in parsed.issues {
-                if issue.severity == crate::model::Severity::Rejected {
-                    self.reject(issue.place.file, issue)?;
-                } else {
-                    self.tally.issues.push(issue);
+                // Parts smaller than a record (spans) are told, and are no records of the tally.
+                if self.request.strict && issue.severity == crate::model::Severity::Rejected {
+                    let (place, reason) = (self.tally.locate(&issue), issue.to_string());
+                    return Err(ReadError::Strict { place, reason });
                 }
+                self.tally.issues.push(issue);
             }
         }
         for state in self.states.into_inner().unwrap_or_default() {
@@ -490,152 +447,5 @@ fn take<S>(states: &Mutex<Vec<S>>) -> Option<S> {
 fn put<S>(states: &Mutex<Vec<S>>, state: S) {
     if let Ok(mut states) = states.lock() {
         states.push(state);
-    }
-}
-
-/// Groups consecutive records so that a task is worth a thread's while.
-fn batches(spans: &[Span]) -> Vec<&[Span]> {
-    let (mut batches, mut first, mut bytes) = (Vec::new(), 0, 0);
-    for (nth, span) in spans.iter().enumerate() {
-        bytes += span.end - span.start;
-        if bytes >= BATCH {
-            batches.push(&spans[first..=nth]);
-            (first, bytes) = (nth + 1, 0);
-        }
-    }
-    if first < spans.len() {
-        batches.push(&spans[first..]);
-    }
-    batches
-}
-
-/// A block of a file.
-struct Block<'b> {
-    bytes: &'b [u8],
-    /// Offset of its first byte in the file.
-    base: u64,
-    file: u32,
-    path: &'b Path,
-}
-
-impl<'b> Block<'b> {
-    fn record(&self, span: Span) -> Record<'b> {
-        Record {
-            bytes: &self.bytes[span.start..span.end],
-            place: Place { file: self.file, line: span.line, byte: self.base + span.start as u64 },
-            path: self.path,
-        }
-    }
-
-    /// The records inside a refused one: the elements it wraps, or the sound ones that its damage hides.
-    fn within(&self, span: Span, format: &Format) -> Option<Vec<Span>> {
-        let bytes = &self.bytes[span.start..span.end];
-        if let Some(elements) = wrapped_elements(bytes, format.wrappers)
-            && format.wrappers.iter().any(|key| !key.is_empty())
-        {
-            let shift = |inner: Span| Span {
-                start: span.start + inner.start,
-                end: span.start + inner.end,
-                line: 0,
-            };
-            return Some(elements.into_iter().map(shift).collect());
-        }
-        if span.line > 0 {
-            return None; // a line holds no other record
-        }
-        let column = self.bytes[..span.start].iter().rev().take_while(|b| **b != b'\n').count();
-        let cuts = restarts(bytes, column);
-        if cuts.is_empty() || serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_ok() {
-            return None;
-        }
-        let starts = std::iter::once(0).chain(cuts.iter().copied());
-        let ends = cuts.iter().copied().chain(std::iter::once(bytes.len()));
-        let trimmed = |(start, end): (usize, usize)| {
-            // What separates it from the next element, or closes the array, is no part of it.
-            let text = bytes[start..end].trim_ascii_end();
-            let after = |b: &u8| matches!(b, b',' | b']' | b' ' | b'\t' | b'\r' | b'\n');
-            let length = end_of_value(text)
-                .filter(|length| text[*length..].iter().all(after))
-                .unwrap_or(text.len());
-            Span { start: span.start + start, end: span.start + start + length, line: 0 }
-        };
-        Some(starts.zip(ends).map(trimmed).collect())
-    }
-}
-
-/// The reader of a format whose records are whole runs, with what every record needs.
-struct WholeReader<'w, V: Visitor> {
-    parse: for<'r> fn(&Record<'r>, &ReadOptions) -> Result<Parsed<'r>, Refusal>,
-    format: &'w Format,
-    options: &'w ReadOptions,
-    visitor: &'w V,
-}
-
-impl<V: Visitor> WholeReader<'_, V> {
-    fn batch(
-        &self,
-        state: &mut V::State,
-        block: &Block<'_>,
-        spans: &[Span],
-    ) -> Vec<Outcome<V::Out>> {
-        let mut outcomes = Vec::with_capacity(spans.len());
-        for span in spans {
-            self.record(state, block, *span, true, &mut outcomes);
-        }
-        outcomes
-    }
-
-    /// Reads one record: strictly, then what it wraps or hides, then repaired.
-    fn record(
-        &self,
-        state: &mut V::State,
-        block: &Block<'_>,
-        span: Span,
-        fresh: bool,
-        outcomes: &mut Vec<Outcome<V::Out>>,
-    ) {
-        let record = block.record(span);
-        let refusal = match (self.parse)(&record, self.options) {
-            Ok(parsed) => {
-                outcomes.push((Ok(self.visit(state, &parsed.runs, parsed.issues)), false));
-                return;
-            }
-            Err(refusal) => refusal,
-        };
-        if fresh && let Some(inner) = block.within(span, self.format) {
-            for span in inner {
-                self.record(state, block, span, false, outcomes);
-            }
-            return;
-        }
-        if refusal.repairable
-            && let Ok(fixed) = repair::repair(record.bytes)
-            && let Ok(parsed) = (self.parse)(&Record { bytes: &fixed, ..record }, self.options)
-        {
-            outcomes.push((Ok(self.visit(state, &parsed.runs, parsed.issues)), true));
-            return;
-        }
-        let message = describe(&refusal, record.bytes);
-        outcomes.push((Err(Issue::rejected(refusal.code, record.place, message)), false));
-    }
-
-    fn visit(
-        &self,
-        state: &mut V::State,
-        runs: &[Trajectory<'_>],
-        issues: Vec<Issue>,
-    ) -> (Vec<V::Out>, Vec<Issue>) {
-        (runs.iter().map(|run| self.visitor.visit(state, run)).collect(), issues)
-    }
-}
-
-/// The reason of a refusal; for damage, the one that the repairer gives, with its byte.
-fn describe(refusal: &Refusal, bytes: &[u8]) -> String {
-    if !refusal.repairable {
-        return refusal.message.clone();
-    }
-    match repair::repair(bytes) {
-        Ok(_) => refusal.message.clone(),
-        Err(error) => format!("{} at byte {} of the record", error.reason, error.offset),
     }
 }

@@ -136,7 +136,7 @@ impl Sources {
 }
 
 /// A stream of bytes, decompressed.
-pub enum Stream {
+pub(super) enum Stream {
     /// Bytes of the file, or what its compression holds.
     Bytes(Box<dyn Read + Send>),
     /// A zip archive.
@@ -147,7 +147,7 @@ pub enum Stream {
 ///
 /// # Errors
 /// The file cannot be opened or read, or its compression is damaged at the start.
-pub fn open(path: &Path) -> Result<Stream, ReadError> {
+pub(super) fn open(path: &Path) -> Result<Stream, ReadError> {
     let fail = |reason: String| ReadError::Unreadable { path: path.to_owned(), reason };
     if path.as_os_str() == "-" {
         return decompress(Box::new(io::stdin()), path);
@@ -171,7 +171,10 @@ pub fn open(path: &Path) -> Result<Stream, ReadError> {
 ///
 /// # Errors
 /// The stream cannot be read, or the decoder refuses its start.
-pub fn decompress(mut stream: Box<dyn Read + Send>, path: &Path) -> Result<Stream, ReadError> {
+pub(super) fn decompress(
+    mut stream: Box<dyn Read + Send>,
+    path: &Path,
+) -> Result<Stream, ReadError> {
     let fail = |error: io::Error| ReadError::Unreadable {
         path: path.to_owned(),
         reason: error.to_string(),
@@ -195,7 +198,7 @@ pub fn decompress(mut stream: Box<dyn Read + Send>, path: &Path) -> Result<Strea
 ///
 /// # Errors
 /// Those of the stream.
-pub fn read_up_to(stream: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+pub(super) fn read_up_to(stream: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while filled < buffer.len() {
         match stream.read(&mut buffer[filled..]) {

@@ -69,6 +69,9 @@ pub struct Group {
     pub figures: Vec<Measured>,
 }
 
+/// A key, and the group of each run under it.
+pub type Split<'s> = (&'s str, &'s dyn Fn(&RunRow) -> Option<Box<str>>);
+
 /// How retries of a set of runs were told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Retries {
@@ -142,7 +145,7 @@ impl Analysis {
     pub fn of(
         rows: &[&RunRow],
         chosen: Option<&[&'static crate::model::MetricName]>,
-        split: Option<(&str, &dyn Fn(&RunRow) -> Option<Box<str>>)>,
+        split: Option<Split<'_>>,
     ) -> Self {
         let metrics: Vec<&'static Metric> = match chosen {
             Some(names) => names.iter().filter_map(|name| super::metric(name.name)).collect(),

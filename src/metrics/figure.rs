@@ -19,7 +19,7 @@ pub const DRAWS: usize = 2_000;
 /// Its seed; fixed, so that the same input gives the same bytes.
 pub const SEED: u64 = 20_260_101;
 /// Largest k that `by_k` lists.
-pub const MAX_K: u64 = 1_000;
+const MAX_K: u64 = 1_000;
 
 /// One figure of a set of runs.
 #[derive(Debug, Clone, Default, PartialEq)]

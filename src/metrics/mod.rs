@@ -8,7 +8,7 @@ mod catalogue;
 mod figure;
 
 pub use analysis::{
-    Analysis, Counts, Distributions, Group, Measured, OutcomeCounts, Retries, RiskiestStep,
+    Analysis, Counts, Distributions, Group, Measured, OutcomeCounts, Retries, RiskiestStep, Split,
 };
 pub use catalogue::{CATALOGUE, Distribution, Metric, Shape, metric};
 pub use figure::{ByK, DRAWS, Figure, LEVEL, SEED, Set};

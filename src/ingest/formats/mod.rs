@@ -149,6 +149,9 @@ pub enum Reader {
     Parts(fn(&ReadOptions) -> Box<dyn Assembler>),
 }
 
+/// Whether an archive with these member names is of a format.
+pub type IsArchive = fn(&[&str]) -> bool;
+
 /// Gets the runs of one archive, one member at a time.
 pub type ReadArchive = fn(
     archive: &mut zip::ZipArchive<std::fs::File>,
@@ -173,7 +176,7 @@ pub struct Format {
     /// How records are read.
     pub reader: Reader,
     /// Whether a zip archive with these member names is of this format, and how it is read.
-    pub archive: Option<(fn(&[&str]) -> bool, ReadArchive)>,
+    pub archive: Option<(IsArchive, ReadArchive)>,
     /// Whether it mixes model turns and tool calls, so that turns are no steps by default.
     pub mixes_turns: bool,
 }

@@ -1,0 +1,92 @@
+//! A stream in a buffer that moves along: what is done with is dropped, what is cut off is kept.
+
+use std::io::Read;
+
+use super::source::read_up_to;
+
+/// Told how many bytes were read.
+pub(super) type Progress<'p> = Option<&'p (dyn Fn(u64) + Sync)>;
+
+/// The unread rest of a stream, a block at a time.
+pub(super) struct Feed<'p> {
+    stream: Box<dyn Read + Send>,
+    progress: Progress<'p>,
+    buffer: Vec<u8>,
+    /// The bytes in use: `buffer[start..end]`.
+    start: usize,
+    end: usize,
+    /// Offset of `start` in the stream.
+    offset: u64,
+    ended: bool,
+    damage: Option<String>,
+}
+
+impl<'p> Feed<'p> {
+    /// A feed at the start of a stream.
+    pub(super) fn new(stream: Box<dyn Read + Send>, progress: Progress<'p>) -> Self {
+        Self {
+            stream,
+            progress,
+            buffer: Vec::new(),
+            start: 0,
+            end: 0,
+            offset: 0,
+            ended: false,
+            damage: None,
+        }
+    }
+
+    /// What was read and is not done with.
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.buffer[self.start..self.end]
+    }
+
+    /// Offset of the first of [`bytes`](Self::bytes) in the stream.
+    pub(super) fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// Whether nothing more will come.
+    pub(super) fn ended(&self) -> bool {
+        self.ended
+    }
+
+    /// The error that ended the stream.
+    pub(super) fn damage(&self) -> Option<&str> {
+        self.damage.as_deref()
+    }
+
+    /// Drops the first bytes.
+    pub(super) fn done(&mut self, bytes: usize) {
+        self.start += bytes;
+        self.offset += bytes as u64;
+    }
+
+    /// Reads until there are at least `block` bytes, or twice as many as are kept, or no more.
+    pub(super) fn fill(&mut self, block: usize) {
+        if self.ended {
+            return;
+        }
+        self.buffer.copy_within(self.start..self.end, 0);
+        self.end -= self.start;
+        self.start = 0;
+        // A record longer than the block needs a larger one, and doubling keeps the copying linear.
+        let wanted = block.max(self.end * 2);
+        if self.buffer.len() < wanted {
+            self.buffer.resize(wanted, 0);
+        }
+        match read_up_to(&mut self.stream, &mut self.buffer[self.end..wanted]) {
+            Ok(read) => {
+                self.end += read;
+                self.ended = self.end < wanted;
+                if let Some(progress) = self.progress {
+                    progress(read as u64);
+                }
+            }
+            Err(error) => {
+                self.damage = Some(error.to_string());
+                self.ended = true;
+            }
+        }
+    }
+}
