@@ -64,7 +64,7 @@ fn order<'r>(run: &'r Trajectory<'_>) -> Vec<&'r str> {
 
 fn detects(text: &str) -> bool {
     let records = vec![text.as_bytes()];
-    (CHECKPOINTS.detect)(&Probe { path: Path::new("x"), records, in_array: false })
+    (CHECKPOINTS.detect)(&Probe::new(Path::new("x"), records, false))
 }
 
 #[test]
@@ -242,7 +242,7 @@ fn only_checkpoints_are_claimed() {
     }
     let checkpoint = r#"{"node_id":"a","status":"failed","attempts":3,"error":"x"}"#;
     let records = vec![checkpoint.as_bytes()];
-    let probe = Probe { path: Path::new("a.json"), records, in_array: false };
+    let probe = Probe::new(Path::new("a.json"), records, false);
     assert!(!(STEPLOG.detect)(&probe));
 }
 

@@ -439,8 +439,7 @@ fn a_long_sidechain_and_a_loop_of_parents_end() {
 #[test]
 fn detection_is_by_the_keys_of_a_line() {
     let is = |record: &str| {
-        let probe =
-            Probe { path: Path::new("x"), records: vec![record.as_bytes()], in_array: false };
+        let probe = Probe::new(Path::new("x"), vec![record.as_bytes()], false);
         (CLAUDE_CODE.detect)(&probe)
     };
     assert!(is(&line("user", "u-1", 1, "{}", "")));

@@ -545,8 +545,7 @@ fn a_sample_in_parts_is_joined_by_start_and_refused_where_a_part_is_missing() {
 
 #[test]
 fn logs_are_told_by_their_content() {
-    let json =
-        |records| (INSPECT_AI.detect)(&Probe { path: Path::new("x"), records, in_array: false });
+    let json = |records| (INSPECT_AI.detect)(&Probe::new(Path::new("x"), records, false));
     assert!(json(vec![FIXTURE]));
     assert!(json(vec![&FIXTURE[..400]]), "cut off inside eval");
     assert!(!json(vec![br#"{"version":2,"status":"ok"}"#]));

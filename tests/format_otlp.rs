@@ -542,8 +542,7 @@ fn records_that_hold_no_span_are_told_apart() {
 #[test]
 fn detection_is_by_the_envelope() {
     let is = |record: &str| {
-        let probe =
-            Probe { path: Path::new("x"), records: vec![record.as_bytes()], in_array: false };
+        let probe = Probe::new(Path::new("x"), vec![record.as_bytes()], false);
         (OTLP.detect)(&probe)
     };
     assert!(is(r#"{"resourceSpans":[{"#));

@@ -59,7 +59,7 @@ fn events(words: &[&str]) -> Vec<String> {
 
 fn detects(text: &str) -> bool {
     let records = text.lines().take(50).map(str::as_bytes).collect();
-    (STEPLOG.detect)(&Probe { path: Path::new("x"), records, in_array: false })
+    (STEPLOG.detect)(&Probe::new(Path::new("x"), records, false))
 }
 
 #[test]

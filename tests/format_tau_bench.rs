@@ -170,11 +170,8 @@ fn many_calls_of_one_id_take_neither_the_stack_nor_quadratic_time() {
 #[test]
 fn it_is_told_by_its_keys_also_when_the_first_record_is_cut_off() {
     let file = elements(FIXTURE);
-    let probe = |record: &'static [u8], in_array| Probe {
-        path: Path::new("x"),
-        records: vec![record],
-        in_array,
-    };
+    let probe =
+        |record: &'static [u8], in_array| Probe::new(Path::new("x"), vec![record], in_array);
     assert!((TAU_BENCH.detect)(&probe(file[0], true)));
     assert!((TAU_BENCH.detect)(&probe(&file[0][..file[0].len() - 40], true)));
     assert!((TAU_BENCH.detect)(&probe(&file[0][..120], true)));

@@ -1,6 +1,8 @@
 //! Counts one arranged run.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
+
+use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 
 use super::attempt::Verdict;
 use super::error_type::raw_type;

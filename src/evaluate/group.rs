@@ -4,7 +4,7 @@
 //! keys; a repeated request id; a failed action followed by the same one. Refuses to judge: it is
 //! told which records passed and failed.
 
-use std::collections::HashMap;
+use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 
 use super::attempt::Verdict;
 use crate::model::{Attempt, RetrySource, Trajectory, is_model_turn};
@@ -203,6 +203,6 @@ fn has_numbers(attempts: &[Attempt<'_>]) -> bool {
 }
 
 fn repeats<K: std::hash::Hash + Eq>(mut keys: impl Iterator<Item = K>) -> bool {
-    let mut seen = std::collections::HashSet::new();
+    let mut seen = HashSet::new();
     keys.any(|key| !seen.insert(key))
 }

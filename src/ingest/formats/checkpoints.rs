@@ -35,8 +35,7 @@ pub const CHECKPOINTS: Format = Format {
 
 /// A node with a status and something that a runner keeps of it; a log line has an `event`.
 fn detect(probe: &Probe<'_>) -> bool {
-    probe.records.iter().any(|record| {
-        let keys = super::top_keys(record);
+    probe.keys().iter().any(|keys| {
         let has = |key: &str| keys.iter().any(|have| have == key);
         has("node_id")
             && has("status")

@@ -2,13 +2,16 @@
 
 use std::path::Path;
 
-use super::{FORMATS, Format, Parsed, Probe, Reader, top_keys};
+use super::{FORMATS, Format, Parsed, Probe, Reader};
 use crate::ingest::ReadError;
 use crate::ingest::split::{Framing, Splitter, wrapped_elements};
 use crate::model::nearest;
 
 /// Records that detection looks at.
 const PROBED: usize = 50;
+
+/// Bytes of records that detection looks at, beside the first record.
+const PROBED_BYTES: usize = 1 << 20;
 
 /// A file without a record: nothing is wrong with it, and nothing is in it.
 static EMPTY: Format = Format {
@@ -48,8 +51,14 @@ pub fn detect(path: &Path, head: &[u8], framing: Framing) -> Result<&'static For
     if spans.is_empty() {
         return Ok(&EMPTY);
     }
-    let records: Vec<&[u8]> = spans.iter().map(|span| &head[span.start..span.end]).collect();
-    let probe = Probe { path, records, in_array: framing == Framing::Elements };
+    let mut records: Vec<&[u8]> = spans.iter().map(|span| &head[span.start..span.end]).collect();
+    let mut bytes = 0;
+    let enough = records.iter().position(|record| {
+        bytes += record.len();
+        bytes > PROBED_BYTES
+    });
+    records.truncate(enough.unwrap_or(records.len()).max(1));
+    let probe = Probe::new(path, records, framing == Framing::Elements);
     if let Some(format) = FORMATS.iter().find(|format| (format.detect)(&probe)) {
         return Ok(format);
     }
@@ -60,7 +69,7 @@ pub fn detect(path: &Path, head: &[u8], framing: Framing) -> Result<&'static For
             .take(PROBED)
             .map(|span| &probe.records[0][span.start..span.end])
             .collect();
-        if inner.is_empty() || (format.detect)(&Probe { path, records: inner, in_array: true }) {
+        if inner.is_empty() || (format.detect)(&Probe::new(path, inner, true)) {
             return Ok(format);
         }
     }
@@ -80,7 +89,7 @@ fn describe(head: &[u8], probe: &Probe<'_>) -> String {
         let what = if head.iter().take(4096).any(|b| *b == 0) { "binary data" } else { "not JSON" };
         return format!("no format recognised: {what}");
     }
-    let mut keys = top_keys(first);
+    let mut keys = probe.keys().first().cloned().unwrap_or_default();
     let more = keys.len() > 8;
     keys.truncate(8);
     let keys: Vec<String> = keys

@@ -22,6 +22,7 @@ pub mod tau_bench;
 
 use std::path::Path;
 
+use super::scan::top_keys;
 use crate::config::ReadOptions;
 use crate::model::{Issue, Place, Trajectory};
 
@@ -57,27 +58,33 @@ pub struct Record<'r> {
 pub struct Probe<'p> {
     /// Path of the file; a hint at most, never proof.
     pub path: &'p Path,
-    /// Up to 50 records from the first block; the last may be cut off.
+    /// The first records of the file; the last may be cut off.
     pub records: Vec<&'p [u8]>,
     /// Whether the file is one top-level array (its elements are then `records`).
     pub in_array: bool,
+    /// The keys at the top level of each record.
+    keys: Vec<Vec<String>>,
 }
 
-impl Probe<'_> {
+impl<'p> Probe<'p> {
+    /// A probe of the first records of a file.
+    #[must_use]
+    pub fn new(path: &'p Path, records: Vec<&'p [u8]>, in_array: bool) -> Self {
+        let keys = records.iter().map(|record| top_keys(record)).collect();
+        Self { path, records, in_array, keys }
+    }
+
     /// Whether one of the records is an object that has all of these keys at its top level.
     #[must_use]
     pub fn any_has(&self, keys: &[&str]) -> bool {
-        self.records.iter().any(|record| {
-            let found = top_keys(record);
-            keys.iter().all(|key| found.iter().any(|have| have == key))
-        })
+        self.keys.iter().any(|found| keys.iter().all(|key| found.iter().any(|have| have == key)))
     }
-}
 
-/// The keys at the top level of a JSON object; those before the damage if it is damaged or cut off.
-#[must_use]
-pub fn top_keys(object: &[u8]) -> Vec<String> {
-    crate::ingest::scan::top_keys(object)
+    /// The keys at the top level of each record.
+    #[must_use]
+    pub fn keys(&self) -> &[Vec<String>] {
+        &self.keys
+    }
 }
 
 /// Runs that one record gave, and what was noticed on the way.

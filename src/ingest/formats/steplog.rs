@@ -36,7 +36,11 @@ pub const STEPLOG: Format = Format {
 
 /// An event of the list with a node or a run, or a node with an `extra`.
 fn detect(probe: &Probe<'_>) -> bool {
-    probe.records.iter().any(|record| {
+    probe.records.iter().zip(probe.keys()).any(|(record, keys)| {
+        // A long record of another form is not parsed for nothing.
+        if !keys.iter().any(|key| key == "event" || key == "extra") {
+            return false;
+        }
         let Ok(Some(line)) = Line::parse(record) else { return false };
         let (has_node, has_run) = (line.fields.has_node(), line.fields.run_key().is_some());
         match line.event() {

@@ -42,8 +42,8 @@ fn detect(probe: &Probe<'_>) -> bool {
         "\"scope_spans\"",
         "\"instrumentationLibrarySpans\"",
     ];
-    probe.records.iter().any(|record| {
-        super::top_keys(record).iter().any(|key| match key.as_str() {
+    probe.records.iter().zip(probe.keys()).any(|(record, keys)| {
+        keys.iter().any(|key| match key.as_str() {
             "resourceSpans" | "resource_spans" => true,
             "trace" | "batches" => {
                 INNER.iter().any(|key| memchr::memmem::find(record, key.as_bytes()).is_some())
