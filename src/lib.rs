@@ -14,3 +14,5 @@ pub mod metrics;
 pub mod model;
 pub mod render;
 pub mod stats;
+#[cfg(feature = "tables")]
+pub mod table;

@@ -19,7 +19,7 @@ pub(super) fn run(args: &Analyze, global: &Global) -> Outcome {
     output::check(&args.output, true)?;
     let by = args.by.as_deref().map(By::parse).transpose()?;
     let loaded = Loaded::config(&args.input.reading, global)?;
-    let (set, _) = runs::read(
+    let (mut set, _) = runs::read(
         &args.input.paths,
         &args.input.reading,
         global,
@@ -27,13 +27,23 @@ pub(super) fn run(args: &Analyze, global: &Global) -> Outcome {
         false,
         &|judge, state, run| (judge.row(state, run), ()),
     )?;
-    set.warn(global);
     set.require_runs()?;
     let rows: Vec<&RunRow> = set.rows.iter().collect();
     let key = by.as_ref().map(By::key);
     let value = |row: &RunRow| by.as_ref().and_then(|by| by.value(row));
     let split: Option<Split<'_>> = key.as_deref().map(|key| (key, &value as _));
+    if let Some(by) = &by
+        && rows.iter().all(|row| by.value(row).is_none())
+    {
+        set.warnings.push(Warning {
+            code: "group_absent".to_owned(),
+            message: format!("--by {}: no run records it", by.key()),
+            count: 1,
+            place: String::new(),
+        });
+    }
     let analysis = Analysis::of(&rows, loaded.config.metrics.as_deref(), split);
+    set.warn(global);
     let thresholds = thresholds(&loaded.config, &rows);
     let title = loaded.config.task_name.as_deref();
     let doc = || {
@@ -58,6 +68,7 @@ pub(super) fn run(args: &Analyze, global: &Global) -> Outcome {
             figure_lines(&analysis).iter().map(|line| compact_json(line) + "\n").collect()
         }),
         csv: Some(&|| figures_csv(&figure_lines(&analysis))),
+        rows: Some(&set.rows),
     };
     output::emit(&forms, &args.output, global)?;
     Ok(Status::Done)

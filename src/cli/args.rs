@@ -95,7 +95,7 @@ pub(crate) struct Output {
     /// Form of the output
     #[arg(long, value_enum, default_value_t = Form::Table)]
     pub(crate) output: Form,
-    /// Write a file as well; its ending picks the form (.json .ndjson .csv .md .txt)
+    /// Write a file as well; its ending picks the form (.json .ndjson .csv .md .txt; analyze also .parquet, a row a run)
     #[arg(short = 'o', value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
 }
@@ -107,6 +107,9 @@ pub(crate) enum Form {
     Ndjson,
     Csv,
     Markdown,
+    /// For `-o FILE.parquet` alone: a table does not go to a terminal
+    #[value(skip)]
+    Parquet,
 }
 
 #[derive(Debug, Clone, ClapArgs)]

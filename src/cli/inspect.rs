@@ -35,6 +35,7 @@ pub(super) fn run(args: &Inspect, global: &Global) -> Outcome {
         json: &|| pretty_json(&wire),
         ndjson: None,
         csv: None,
+        rows: None,
     };
     output::emit(&forms, &args.output, global)?;
     set.require_runs()?;

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::args::{ColorChoice, Form, Global, Output};
 use super::{Failure, Outcome};
+use crate::evaluate::RunRow;
 use crate::exit::Status;
 use crate::render::{Doc, Style, markdown, text};
 
@@ -18,6 +19,9 @@ pub(crate) struct Forms<'f> {
     /// `None` where the command has no lines.
     pub(crate) ndjson: Option<&'f dyn Fn() -> String>,
     pub(crate) csv: Option<&'f dyn Fn() -> String>,
+    /// The runs, for a table of them; `None` where the command has none.
+    #[cfg_attr(not(feature = "tables"), expect(dead_code, reason = "only tables read it"))]
+    pub(crate) rows: Option<&'f [RunRow]>,
 }
 
 /// The form that a file's ending asks for.
@@ -28,8 +32,9 @@ fn form_of(path: &Path) -> Result<Form, Failure> {
         Some("csv") => Ok(Form::Csv),
         Some("md") => Ok(Form::Markdown),
         Some("txt") => Ok(Form::Table),
+        Some("parquet") => Ok(Form::Parquet),
         _ => Err(Failure::usage(format!(
-            "-o {}: no output has this ending; known: .json .ndjson .csv .md .txt",
+            "-o {}: no output has this ending; known: .json .ndjson .csv .md .txt .parquet",
             path.display()
         ))),
     }
@@ -41,8 +46,14 @@ pub(crate) fn check(output: &Output, lines: bool) -> Result<(), Failure> {
     for file in &output.files {
         forms.push(form_of(file)?);
     }
-    if !lines && forms.iter().any(|form| matches!(form, Form::Csv | Form::Ndjson)) {
-        return Err(Failure::usage("this command has no csv or ndjson output; use json"));
+    let tabular = |form: &Form| matches!(form, Form::Csv | Form::Ndjson | Form::Parquet);
+    if !lines && forms.iter().any(tabular) {
+        return Err(Failure::usage("this command has no csv, ndjson or parquet output; use json"));
+    }
+    if cfg!(not(feature = "tables")) && forms.contains(&Form::Parquet) {
+        return Err(Failure::usage(
+            "this agenteval was built without tables, so it writes no Parquet; use .ndjson or .csv",
+        ));
     }
     Ok(())
 }
@@ -50,10 +61,26 @@ pub(crate) fn check(output: &Output, lines: bool) -> Result<(), Failure> {
 /// Writes a result to standard output and to the files asked for.
 pub(crate) fn emit(forms: &Forms<'_>, output: &Output, global: &Global) -> Result<(), Failure> {
     for file in &output.files {
-        let content = content(forms, form_of(file)?, Style { width: PIPE_WIDTH, color: false });
-        write_file(file, &content)?;
+        let form = form_of(file)?;
+        if form == Form::Parquet {
+            write_file(file, &parquet(forms)?)?;
+        } else {
+            let content = content(forms, form, Style { width: PIPE_WIDTH, color: false });
+            write_file(file, content.as_bytes())?;
+        }
     }
     print(&content(forms, output.output, style(global))).map(|_| ())
+}
+
+#[cfg(feature = "tables")]
+fn parquet(forms: &Forms<'_>) -> Result<Vec<u8>, Failure> {
+    crate::table::runs_parquet(forms.rows.unwrap_or_default())
+        .map_err(|error| Failure::usage(error.to_string()))
+}
+
+#[cfg(not(feature = "tables"))]
+fn parquet(_forms: &Forms<'_>) -> Result<Vec<u8>, Failure> {
+    Err(Failure::usage("this agenteval was built without tables"))
 }
 
 fn content(forms: &Forms<'_>, form: Form, style: Style) -> String {
@@ -63,6 +90,8 @@ fn content(forms: &Forms<'_>, form: Form, style: Style) -> String {
         Form::Json => (forms.json)(),
         Form::Ndjson => forms.ndjson.map(|lines| lines()).unwrap_or_default(),
         Form::Csv => forms.csv.map(|lines| lines()).unwrap_or_default(),
+        // Never asked for here: it is no text.
+        Form::Parquet => String::new(),
     }
 }
 
@@ -95,7 +124,7 @@ pub(crate) fn print(content: &str) -> Outcome {
 }
 
 /// Writes a file whole or not at all: beside its place first, then moved there.
-pub(crate) fn write_file(path: &Path, content: &str) -> Result<(), Failure> {
+pub(crate) fn write_file(path: &Path, content: &[u8]) -> Result<(), Failure> {
     let fail =
         |error: std::io::Error| Failure::usage(format!("cannot write {}: {error}", path.display()));
     // A device or pipe is written to as it is.
@@ -107,7 +136,7 @@ pub(crate) fn write_file(path: &Path, content: &str) -> Result<(), Failure> {
         _ => Path::new("."),
     };
     let mut file = tempfile::NamedTempFile::new_in(folder).map_err(fail)?;
-    file.write_all(content.as_bytes()).map_err(fail)?;
+    file.write_all(content).map_err(fail)?;
     readable(&file).map_err(fail)?;
     file.persist(path).map_err(|error| fail(error.error))?;
     Ok(())

@@ -76,7 +76,11 @@ pub(super) fn run(args: &Show, global: &Global) -> Outcome {
             .collect();
         pretty_json(&wires)
     };
-    output::emit(&Forms { doc: &doc, json: &json, ndjson: None, csv: None }, &args.output, global)?;
+    output::emit(
+        &Forms { doc: &doc, json: &json, ndjson: None, csv: None, rows: None },
+        &args.output,
+        global,
+    )?;
     if more > 0 && !global.quiet {
         complain(&format!("{more} more runs of this id are not shown (--limit)"));
     }

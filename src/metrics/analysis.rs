@@ -63,10 +63,8 @@ pub struct Group {
     pub by: String,
     /// The value; `None` for runs that record none.
     pub value: Option<Box<str>>,
-    /// Runs by outcome.
-    pub runs: OutcomeCounts,
-    /// Its figures.
-    pub figures: Vec<Measured>,
+    /// Its analysis; without groups of its own.
+    pub analysis: Analysis,
 }
 
 /// A key, and the group of each run under it.
@@ -151,23 +149,17 @@ impl Analysis {
             Some(names) => names.iter().filter_map(|name| super::metric(name.name)).collect(),
             None => CATALOGUE.iter().collect(),
         };
-        let figures = |set: &Set<'_>| -> Vec<Measured> {
-            metrics.iter().map(|metric| (*metric, set.figure(metric))).collect()
-        };
         let groups = split.map_or_else(Vec::new, |(by, value)| {
             let mut parts: BTreeMap<Option<Box<str>>, Vec<&RunRow>> = BTreeMap::new();
             for row in rows {
                 parts.entry(value(row)).or_default().push(row);
             }
-            parts
-                .into_iter()
-                .map(|(value, rows)| Group {
-                    by: by.to_owned(),
-                    value,
-                    runs: OutcomeCounts::of(&rows),
-                    figures: figures(&Set::new(rows)),
-                })
-                .collect()
+            let group = |(value, rows): (_, Vec<&RunRow>)| Group {
+                by: by.to_owned(),
+                value,
+                analysis: Self::of(&rows, chosen, None),
+            };
+            parts.into_iter().map(group).collect()
         });
         let set = Set::new(rows.to_vec());
         let mut by_task: BTreeMap<&str, u64> = BTreeMap::new();
@@ -182,7 +174,7 @@ impl Analysis {
             trials: by_task.values().min().copied().zip(by_task.values().max().copied()),
             attempts: sum(|row| row.attempts),
             retries: retries(rows),
-            figures: figures(&set),
+            figures: metrics.iter().map(|metric| (*metric, set.figure(metric))).collect(),
             distributions: distributions(rows),
             riskiest: riskiest(rows),
             inferred_retries: (sum(|row| row.retries_identical), sum(|row| row.retries_revised)),

@@ -1,5 +1,7 @@
 //! An analysis as a document, and its figures as lines for CSV and NDJSON.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use super::doc::{Column, Doc, Table};
@@ -7,7 +9,7 @@ use super::json::rounded;
 use super::number::{count, percent, plain};
 use super::safe::shorten;
 use crate::evaluate::{Limit, Outcome};
-use crate::metrics::{Analysis, Figure, Group, Measured, Metric};
+use crate::metrics::{Analysis, Counts, Figure, Group, Measured, Metric, Shape};
 use crate::model::Unit;
 
 /// One figure of one group, for CSV and NDJSON.
@@ -39,7 +41,8 @@ pub(super) fn decimals(metric: &Metric) -> usize {
 pub fn figure_lines(analysis: &Analysis) -> Vec<FigureLine> {
     let all = analysis.figures.iter().map(|figure| line(None, figure));
     let groups = analysis.groups.iter().flat_map(|group| {
-        group.figures.iter().map(move |figure| line(Some(group_name(group)), figure))
+        let name = group_name(group);
+        group.analysis.figures.iter().map(move |figure| line(Some(name.clone()), figure))
     });
     all.chain(groups).collect()
 }
@@ -67,18 +70,50 @@ fn group_name(group: &Group) -> String {
 pub fn analysis_doc(analysis: &Analysis, title: Option<&str>, rejected: u64) -> Doc {
     let mut doc = Doc::default();
     doc.title(head(analysis, title, rejected));
-    doc.table(table(&analysis.figures, analysis));
-    let errors = errors_line(analysis);
-    if !errors.is_empty() {
-        doc.line(errors);
-    }
+    body(&mut doc, analysis);
     for group in &analysis.groups {
         doc.line("");
-        let runs = group.runs.total();
-        doc.title(format!("{}   {} {}", group_name(group), count(runs), plural(runs, "run")));
-        doc.table(table(&group.figures, analysis));
+        doc.title(head(&group.analysis, Some(&group_name(group)), 0));
+        body(&mut doc, &group.analysis);
     }
     doc
+}
+
+/// The figures of a set or of a group.
+fn body(doc: &mut Doc, analysis: &Analysis) {
+    figures_table(doc, analysis);
+    let shown = |name: &str| analysis.figures.iter().any(|(metric, _)| metric.name == name);
+    let distributions = &analysis.distributions;
+    if shown("step_type_distribution") && !distributions.step_type.is_empty() {
+        doc.line(format!("steps    {}", shares(&distributions.step_type)));
+    }
+    if !distributions.error_type.is_empty() {
+        doc.line(format!("errors   {}", shares(&distributions.error_type)));
+    }
+    if let Some(step) = analysis.riskiest {
+        doc.line(format!(
+            "riskiest step: {} ({} of the {} runs that reach it have a failed attempt there)",
+            step.step,
+            count(step.failed),
+            count(step.reached)
+        ));
+    }
+}
+
+/// The table of figures; a reason that most intervals lack stands once below it.
+fn figures_table(doc: &mut Doc, analysis: &Analysis) {
+    let figures = &analysis.figures;
+    let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
+    for (_, figure) in figures.iter().filter(|(_, figure)| figure.value.is_some()) {
+        if let Some(reason) = &figure.reason {
+            *reasons.entry(reason).or_default() += 1;
+        }
+    }
+    let common = reasons.into_iter().find(|(_, times)| *times > 2).map(|(reason, _)| reason);
+    doc.table(table(figures, analysis, common));
+    if let Some(reason) = common {
+        doc.line(format!("- {reason}"));
+    }
 }
 
 fn plural(number: u64, noun: &str) -> String {
@@ -90,21 +125,11 @@ fn head(analysis: &Analysis, title: Option<&str>, rejected: u64) -> String {
     let mut parts: Vec<String> = title.map(|title| shorten(title, 60)).into_iter().collect();
     let runs_part = format!("{} {}", count(runs), plural(runs, "run"));
     let tasks = analysis.recorded_tasks;
-    parts.push(match analysis.trials {
-        Some((least, most)) if least == most && tasks * least == runs => format!(
-            "{} {} x {} {} = {runs_part}",
-            count(tasks),
-            plural(tasks, "task"),
-            count(least),
-            plural(least, "trial")
-        ),
-        Some((least, most)) => format!(
-            "{} {} x {}-{} trials, {runs_part}",
-            count(tasks),
-            plural(tasks, "task"),
-            count(least),
-            count(most)
-        ),
+    let product =
+        analysis.trials.is_some_and(|(least, most)| least == most && tasks * least == runs);
+    parts.push(match tasks_phrase(tasks, analysis.trials) {
+        Some(tasks) if product => format!("{tasks} = {runs_part}"),
+        Some(tasks) => format!("{tasks}, {runs_part}"),
         None => format!("{runs_part} (no task ids)"),
     });
     parts.push(format!("{} {}", count(analysis.attempts), plural(analysis.attempts, "attempt")));
@@ -124,7 +149,18 @@ fn head(analysis: &Analysis, title: Option<&str>, rejected: u64) -> String {
     parts.join("   ")
 }
 
-fn table(figures: &[Measured], analysis: &Analysis) -> Table {
+/// `50 tasks x 4 trials`; `None` where no task id is recorded.
+pub(super) fn tasks_phrase(tasks: u64, trials: Option<(u64, u64)>) -> Option<String> {
+    let (least, most) = trials?;
+    let trials = if least == most {
+        format!("{} {}", count(least), plural(least, "trial"))
+    } else {
+        format!("{}-{} trials", count(least), count(most))
+    };
+    Some(format!("{} {} x {trials}", count(tasks), plural(tasks, "task")))
+}
+
+fn table(figures: &[Measured], analysis: &Analysis, common: Option<&str>) -> Table {
     let columns = vec![
         Column::left("metric"),
         Column::right("value"),
@@ -132,15 +168,17 @@ fn table(figures: &[Measured], analysis: &Analysis) -> Table {
         Column::right("counts"),
         Column::elastic("note"),
     ];
+    let single = |(metric, _): &&Measured| !matches!(metric.shape, Shape::Distribution(_));
     let rows = figures
         .iter()
+        .filter(single)
         .map(|(metric, figure)| {
             vec![
                 metric.name.to_owned(),
                 value(metric, figure.value),
                 interval(metric, figure),
                 counts(figure),
-                note(metric, figure, analysis),
+                note(metric, figure, analysis, common),
             ]
         })
         .collect();
@@ -183,7 +221,7 @@ fn counts(figure: &Figure) -> String {
     }
 }
 
-fn note(metric: &Metric, figure: &Figure, analysis: &Analysis) -> String {
+fn note(metric: &Metric, figure: &Figure, analysis: &Analysis, common: Option<&str>) -> String {
     let mut notes: Vec<String> = Vec::new();
     notes.extend(figure.note.clone());
     match metric.name {
@@ -222,7 +260,7 @@ fn note(metric: &Metric, figure: &Figure, analysis: &Analysis) -> String {
     if figure.runs_as_clusters {
         notes.push("runs as clusters".to_owned());
     }
-    notes.extend(figure.reason.clone());
+    notes.extend(figure.reason.clone().filter(|reason| Some(reason.as_str()) != common));
     notes.join("; ")
 }
 
@@ -249,34 +287,18 @@ fn completion_notes(analysis: &Analysis) -> Vec<String> {
     notes
 }
 
-/// The most frequent error types, and the riskiest step.
-fn errors_line(analysis: &Analysis) -> String {
-    let total: u64 = analysis.distributions.error_type.values().sum();
-    let mut parts = Vec::new();
-    if total > 0 {
-        let mut types: Vec<(&str, u64)> =
-            analysis.distributions.error_type.iter().map(|(kind, n)| (&**kind, *n)).collect();
-        types.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
-        let other: u64 = types.iter().skip(5).map(|(_, n)| n).sum();
-        let mut shown: Vec<String> =
-            types.iter().take(5).map(|(kind, n)| share(&shorten(kind, 30), *n, total)).collect();
-        if other > 0 {
-            shown.push(share("other", other, total));
-        }
-        parts.push(format!("errors   {}", shown.join("  ")));
-    }
-    if let Some(step) = analysis.riskiest {
-        parts.push(format!(
-            "riskiest step: {} ({} of the {} runs that reach it fail there at least once)",
-            step.step,
-            count(step.failed),
-            count(step.reached)
-        ));
-    }
-    parts.join("   ")
+/// The most frequent names of a distribution, with their shares.
+fn shares(counts: &Counts) -> String {
+    let total: u64 = counts.values().sum();
+    let mut names: Vec<(&str, u64)> = counts.iter().map(|(name, n)| (&**name, *n)).collect();
+    names.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
+    let other: u64 = names.iter().skip(5).map(|(_, n)| n).sum();
+    let first = names.iter().take(5).map(|(name, n)| share(&shorten(name, 30), *n, total));
+    let rest = (other > 0).then(|| share("other", other, total));
+    first.chain(rest).collect::<Vec<_>>().join("  ")
 }
 
 #[expect(clippy::cast_precision_loss, reason = "shown as a percentage")]
 fn share(name: &str, part: u64, total: u64) -> String {
-    format!("{name} {:.0}% ({}/{})", part as f64 / total as f64 * 100.0, count(part), count(total))
+    format!("{name} {:.0}% {}/{}", part as f64 / total as f64 * 100.0, count(part), count(total))
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::doc::{Column, Doc, Table};
+use super::figures::tasks_phrase;
 use super::number::{count, percent};
 
 /// The answer of `inspect`, in JSON.
@@ -86,15 +87,8 @@ const SHOWN: usize = 20;
 pub fn inspect_doc(wire: &InspectWire) -> Doc {
     let mut doc = Doc::default();
     let mut head = vec![format!("{} runs", count(wire.runs))];
-    head.push(match wire.trials {
-        Some([least, most]) if least == most => {
-            format!("{} tasks x {} trials", count(wire.tasks), count(least))
-        }
-        Some([least, most]) => {
-            format!("{} tasks x {}-{} trials", count(wire.tasks), count(least), count(most))
-        }
-        None => "no task ids".to_owned(),
-    });
+    let trials = wire.trials.map(|[least, most]| (least, most));
+    head.push(tasks_phrase(wire.tasks, trials).unwrap_or_else(|| "no task ids".to_owned()));
     if wire.tasks > 0 && wire.runs_without_task > 0 {
         head.push(format!("{} runs without a task id", count(wire.runs_without_task)));
     }

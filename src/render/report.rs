@@ -241,8 +241,8 @@ pub fn report_wire(analysis: &Analysis, parts: ReportParts) -> AnalyzeReport {
             .iter()
             .map(|group| GroupWire {
                 by: BTreeMap::from([(group.by.clone(), group.value.clone())]),
-                runs: runs(&group.runs),
-                metrics: figures(&group.figures),
+                runs: runs(&group.analysis.runs),
+                metrics: figures(&group.analysis.figures),
             })
             .collect(),
         thresholds: parts.thresholds,
