@@ -7,12 +7,13 @@ use super::args::{Global, Inspect};
 use super::output::{self, Forms};
 use super::runs::{self, Loaded, Set};
 use crate::exit::Status;
-use crate::model::{Final, Severity, Stamp, Time, Trajectory};
-use crate::render::{FileWire, InspectWire, IssueWire, inspect_doc, pretty_json};
+use crate::model::{Final, Severity, Stamp, Time, Tokens, Trajectory};
+use crate::render::{FileWire, InspectWire, IssueWire, TokensWire, inspect_doc, pretty_json};
 
 /// What is looked for in a run: the fields that it has, and its first and last time.
 struct Look {
     fields: Vec<&'static str>,
+    turns: u64,
     first: Option<Time>,
     last: Option<Time>,
 }
@@ -71,6 +72,7 @@ fn look(run: &Trajectory<'_>) -> Look {
     let times = [&run.started_at, &run.ended_at].into_iter().chain(stamps);
     let known: Vec<Time> = times.filter_map(|stamp| stamp.as_ref().and_then(Stamp::time)).collect();
     Look {
+        turns: run.attempts.iter().filter(|attempt| attempt.turn).count() as u64,
         fields: present.iter().filter(|(_, there)| *there).map(|(field, _)| *field).collect(),
         first: known.iter().min().copied(),
         last: known.iter().max().copied(),
@@ -88,6 +90,10 @@ fn wire(set: &Set, looks: &[Look]) -> InspectWire {
     }
     let first = looks.iter().filter_map(|look| look.first).min();
     let last = looks.iter().filter_map(|look| look.last).max();
+    let mut tokens: Option<Tokens> = None;
+    for more in set.rows.iter().filter_map(|row| row.tokens) {
+        *tokens.get_or_insert_with(Tokens::default) += more;
+    }
     let trials = by_task.values().min().copied().zip(by_task.values().max().copied());
     InspectWire {
         inputs: set.tally.files.iter().zip(&set.sizes).map(file).collect(),
@@ -97,6 +103,14 @@ fn wire(set: &Set, looks: &[Look]) -> InspectWire {
         trials: trials.map(|(least, most)| [least, most]),
         steps: set.rows.iter().map(|row| u64::from(row.steps)).sum(),
         attempts: set.rows.iter().map(|row| u64::from(row.attempts)).sum(),
+        turns: looks.iter().map(|look| look.turns).sum(),
+        tokens: tokens.map(|tokens| TokensWire {
+            input: tokens.input,
+            cache_read: tokens.cache_read,
+            cache_write: tokens.cache_write,
+            output: tokens.output,
+            unsplit: tokens.unsplit,
+        }),
         time_span: first.zip(last).and_then(|(a, b)| Some([iso(a)?, iso(b)?])),
         fields,
         issues: issues(set),

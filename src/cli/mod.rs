@@ -105,10 +105,16 @@ fn dispatch(args: Args) -> Outcome {
             output::print(&String::from_utf8_lossy(&text))
         }
         Command::Man => {
+            // One page for the program, and one for each command, in a row.
             let mut text = Vec::new();
-            clap_mangen::Man::new(Args::command())
-                .render(&mut text)
-                .map_err(|error| Failure::usage(error.to_string()))?;
+            let mut program = Args::command();
+            program.build();
+            let commands = program.get_subcommands().filter(|command| command.get_name() != "help");
+            for page in std::iter::once(&program).chain(commands) {
+                clap_mangen::Man::new(page.clone())
+                    .render(&mut text)
+                    .map_err(|error| Failure::usage(error.to_string()))?;
+            }
             output::print(&String::from_utf8_lossy(&text))
         }
     }

@@ -1,11 +1,10 @@
 //! `--by` and `--where`: which runs, and in which groups.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::Failure;
 use crate::evaluate::RunRow;
-use crate::expr::{Evaluator, Field, FieldPath, Fields, Program, Root, Segment};
+use crate::expr::{Evaluator, Program, Root};
 use crate::model::nearest;
 
 /// What tables are split by.
@@ -76,67 +75,12 @@ impl Filter {
 
     /// Whether a run is kept.
     pub(crate) fn keeps(&mut self, row: &RunRow) -> bool {
-        self.evaluator.eval(&RowFields(row))
+        self.evaluator.eval(row)
     }
 
     /// What people must hear of the expression.
     pub(crate) fn findings(&mut self) -> Vec<crate::expr::Finding> {
         let program = Arc::clone(self.evaluator.program());
         self.evaluator.take_observations().findings(&program)
-    }
-}
-
-/// What `--where` sees of a run.
-struct RowFields<'r>(&'r RunRow);
-
-impl Fields for RowFields<'_> {
-    fn get<'a>(&'a self, path: &FieldPath) -> Field<'a> {
-        let row = self.0;
-        let text = |text: &'a Option<Box<str>>| match text.as_deref() {
-            Some(text) => Field::Text(Cow::Borrowed(text)),
-            None => Field::Null,
-        };
-        let number = |number: Option<f64>| number.map_or(Field::Null, Field::Float);
-        match path.segments.as_slice() {
-            [] => Field::Bool(true),
-            [Segment::Key(key), rest @ ..] => match (key.as_str(), rest) {
-                ("steps", []) => Field::Int(row.steps.into()),
-                ("attempts", []) => Field::Int(row.attempts.into()),
-                ("retries", []) => Field::Int(row.retries.into()),
-                ("errors", []) => Field::Int(row.failed_all.into()),
-                ("duration_seconds", []) => number(row.duration_seconds),
-                ("tokens", []) => number(row.tokens.map(|tokens| tokens.total())),
-                ("cost_usd", []) => number(row.cost_usd),
-                ("status", []) => text(&row.status),
-                ("task_id", []) => text(&row.task_id),
-                ("model", []) => text(&row.model),
-                ("tags", []) => {
-                    let tags: serde_json::Map<String, serde_json::Value> = row
-                        .tags
-                        .iter()
-                        .map(|(k, v)| (k.to_string(), v.to_string().into()))
-                        .collect();
-                    Field::Json(Cow::Owned(serde_json::Value::Object(tags).to_string()))
-                }
-                ("tags", [Segment::Key(tag)]) => row
-                    .tags
-                    .iter()
-                    .rev()
-                    .find(|(key, _)| **key == **tag)
-                    .map_or(Field::Missing, |(_, value)| Field::Text(Cow::Borrowed(value))),
-                _ => Field::Missing,
-            },
-            _ => Field::Missing,
-        }
-    }
-
-    fn root_present(&self, root: Root) -> bool {
-        root == Root::Run
-    }
-
-    fn keys(&self, _root: Root, segments: &[Segment], visit: &mut dyn FnMut(&str)) {
-        if segments.is_empty() {
-            crate::expr::RUN_FIELDS.iter().for_each(|field| visit(field));
-        }
     }
 }

@@ -11,6 +11,7 @@ mod judge;
 mod measure;
 mod outcome;
 mod row;
+mod run_fields;
 mod timeline;
 
 pub use attempt::Verdict;

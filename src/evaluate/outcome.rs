@@ -1,8 +1,8 @@
 //! How a run ended (`METRICS.md`, the table of outcomes), decided in a fixed order.
 
-use super::attempt::{number_field, text_field};
 use super::judge::{Judge, JudgeState};
 use super::row::{Limit, Outcome};
+use super::run_fields::{RunFields, run_keys};
 use crate::expr::{Field, FieldPath, Fields, Root, Segment, json_field, json_keys};
 use crate::model::{EndRule, Final, RunWord, ScoreValue, Tokens, Trajectory, is_intervention};
 
@@ -156,11 +156,7 @@ impl Fields for FinalFields<'_, '_> {
         match (path.root, &self.run.final_output) {
             (Root::Final, Final::Missing) | (Root::Subtask, _) => Field::Missing,
             (Root::Final, Final::Json(json)) => json_field(json, &path.segments),
-            (Root::Run, _) => match path.segments.as_slice() {
-                [] => Field::Bool(true),
-                [Segment::Key(key), rest @ ..] => self.run_field(key, rest),
-                _ => Field::Missing,
-            },
+            (Root::Run, _) => self.run_fields().field(&path.segments),
         }
     }
 
@@ -175,42 +171,27 @@ impl Fields for FinalFields<'_, '_> {
     fn keys(&self, root: Root, segments: &[Segment], visit: &mut dyn FnMut(&str)) {
         match (root, &self.run.final_output) {
             (Root::Final, Final::Json(json)) => json_keys(json, segments, visit),
-            (Root::Run, _) if segments.is_empty() => {
-                crate::expr::RUN_FIELDS.iter().for_each(|field| visit(field));
-            }
+            (Root::Run, _) => run_keys(segments, visit),
             _ => {}
         }
     }
 }
 
-impl FinalFields<'_, '_> {
-    fn run_field(&self, key: &str, rest: &[Segment]) -> Field<'_> {
+impl<'f, 'a> FinalFields<'f, 'a> {
+    fn run_fields(&self) -> RunFields<'f, std::borrow::Cow<'a, str>> {
         let (run, facts) = (self.run, self.facts);
-        match (key, rest) {
-            ("steps", []) => Field::Int(i64::from(facts.steps)),
-            ("attempts", []) => Field::Int(i64::from(facts.attempts)),
-            ("retries", []) => Field::Int(i64::from(facts.retries)),
-            ("errors", []) => Field::Int(i64::from(facts.errors)),
-            ("duration_seconds", []) => number_field(facts.duration_seconds),
-            ("tokens", []) => number_field(facts.tokens.map(|tokens| tokens.total())),
-            ("cost_usd", []) => number_field(facts.cost_usd),
-            ("status", []) => text_field(run.status.as_deref()),
-            ("task_id", []) => text_field(run.task_id.as_deref()),
-            ("model", []) => text_field(run.model.as_deref()),
-            ("tags", []) => Field::Json(std::borrow::Cow::Owned(tags_json(run))),
-            ("tags", [Segment::Key(tag)]) => run
-                .tags
-                .iter()
-                .rev()
-                .find(|(key, _)| key == tag)
-                .map_or(Field::Missing, |(_, value)| text_field(Some(value))),
-            _ => Field::Missing,
+        RunFields {
+            steps: facts.steps,
+            attempts: facts.attempts,
+            retries: facts.retries,
+            errors: facts.errors,
+            duration_seconds: facts.duration_seconds,
+            tokens: facts.tokens.map(|tokens| tokens.total()),
+            cost_usd: facts.cost_usd,
+            status: run.status.as_deref(),
+            task_id: run.task_id.as_deref(),
+            model: run.model.as_deref(),
+            tags: &run.tags,
         }
     }
-}
-
-fn tags_json(run: &Trajectory<'_>) -> String {
-    let tags: serde_json::Map<String, serde_json::Value> =
-        run.tags.iter().map(|(key, value)| (key.to_string(), value.to_string().into())).collect();
-    serde_json::Value::Object(tags).to_string()
 }

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::doc::{Column, Doc, Table};
 use super::figures::tasks_phrase;
-use super::number::{count, percent};
+use super::number::{count, percent, plain};
 
 /// The answer of `inspect`, in JSON.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -25,12 +25,31 @@ pub struct InspectWire {
     pub steps: u64,
     /// Attempts.
     pub attempts: u64,
+    /// Model turns that are no steps unless the config says so.
+    pub turns: u64,
+    /// Tokens of all runs, by kind; null where none are recorded.
+    pub tokens: Option<TokensWire>,
     /// Earliest and latest time, ISO 8601; without `Z` where the source names no zone.
     pub time_span: Option<[String; 2]>,
     /// Number of runs that have each field.
     pub fields: BTreeMap<&'static str, u64>,
     /// What was noticed.
     pub issues: Vec<IssueWire>,
+}
+
+/// Tokens by kind, each counted once.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct TokensWire {
+    /// Input that no cache served.
+    pub input: f64,
+    /// Input read from a cache.
+    pub cache_read: f64,
+    /// Input written to a cache.
+    pub cache_write: f64,
+    /// Output.
+    pub output: f64,
+    /// Tokens of which only the total is recorded.
+    pub unsplit: f64,
 }
 
 /// One file.
@@ -94,6 +113,9 @@ pub fn inspect_doc(wire: &InspectWire) -> Doc {
     }
     head.push(format!("{} steps", count(wire.steps)));
     head.push(format!("{} attempts", count(wire.attempts)));
+    if wire.turns > 0 {
+        head.push(format!("{} model turns", count(wire.turns)));
+    }
     if let Some([first, last]) = &wire.time_span {
         head.push(format!("{first} to {last}"));
     }
@@ -144,6 +166,19 @@ pub fn inspect_doc(wire: &InspectWire) -> Doc {
             })
             .collect();
         doc.line(format!("fields: {}", fields.join(", ")));
+    }
+    if let Some(tokens) = &wire.tokens {
+        let parts = [
+            ("uncached input", tokens.input),
+            ("cache read", tokens.cache_read),
+            ("cache write", tokens.cache_write),
+            ("output", tokens.output),
+            ("unsplit", tokens.unsplit),
+        ];
+        let shown = parts.iter().filter(|(_, n)| *n > 0.0);
+        let shown: Vec<String> =
+            shown.map(|(name, n)| format!("{name} {}", plain(*n, 0))).collect();
+        doc.line(format!("tokens: {}", shown.join(", ")));
     }
     for issue in wire.issues.iter().filter(|issue| issue.severity != "rejected") {
         let times = if issue.count > 1 {

@@ -22,7 +22,7 @@ pub use csv::figures_csv;
 pub use doc::{Align, Block, Column, Doc, Table};
 pub use explain::{ExplainWire, PartWire, explanation_doc};
 pub use figures::{FigureLine, analysis_doc, figure_lines};
-pub use inspect::{FileWire, InspectWire, IssueWire, inspect_doc};
+pub use inspect::{FileWire, InspectWire, IssueWire, TokensWire, inspect_doc};
 pub use json::{compact_json, pretty_json};
 pub use markdown::markdown;
 pub use mask::mask;
