@@ -136,7 +136,7 @@ fn results_without_a_call_are_told_steps_and_calls_in_text_are_told() {
 fn odd_records_are_read_or_refused_but_never_panic() {
     let code = |bytes: &[u8]| read(bytes).map(|_| ()).map_err(|why| (why.code, why.repairable));
     assert_eq!(code(b"{}"), Err(("not_a_run", false)));
-    assert_eq!(code(b"[1]"), Err(("invalid_json", true)));
+    assert_eq!(code(b"[1]"), Err(("unexpected_value", true)));
     assert_eq!(code(br#"{"task_id":1,"reward":NaN,"traj":[]}"#), Err(("invalid_json", true)));
     assert_eq!(code(br#"{"task_id":1,"reward":1,"traj":[{"#), Err(("truncated_record", true)));
     assert_eq!(code(br#"{"task_id":1,"reward":1,"traj":7}"#), Err(("unreadable_traj", false)));
