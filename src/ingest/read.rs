@@ -3,8 +3,7 @@
 use std::io::Read;
 use std::path::Path;
 use std::sync::Mutex;
-
-use rayon::prelude::*;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::block::{Block, Outcome, WholeReader, batches, describe};
 use super::feed::Feed;
@@ -68,7 +67,6 @@ pub fn read<V: Visitor>(
         collect,
         tally: Tally::default(),
         states: Mutex::new(Vec::new()),
-        pool: None,
         assemblers: Vec::new(),
     };
     for source in sources {
@@ -83,7 +81,6 @@ struct Session<'s, V: Visitor> {
     collect: &'s mut dyn FnMut(V::Out),
     tally: Tally,
     states: Mutex<Vec<V::State>>,
-    pool: Option<rayon::ThreadPool>,
     assemblers: Vec<(&'static str, Box<dyn Assembler>)>,
 }
 
@@ -274,39 +271,12 @@ impl<V: Visitor> Session<'_, V> {
                     visitor: self.visitor,
                 };
                 let batches = batches(spans);
-                let outcomes: Vec<Vec<Outcome<V::Out>>> = if self.request.threads > 1
-                    && batches.len() > 1
-                {
-                    if self.pool.is_none() {
-                        self.pool = rayon::ThreadPoolBuilder::new()
-                            .num_threads(self.request.threads)
-                            .build()
-                            .ok();
-                    }
-                    let states = &self.states;
-                    let work = || {
-                        batches
-                            .par_iter()
-                            .map(|batch| {
-                                let mut state =
-                                    take(states).unwrap_or_else(|| self.visitor.state());
-                                let outcome = whole.batch(&mut state, block, batch);
-                                put(states, state);
-                                outcome
-                            })
-                            .collect()
-                    };
-                    match &self.pool {
-                        Some(pool) => pool.install(work),
-                        None => work(),
-                    }
-                } else {
-                    let mut state = self.take_state();
-                    let outcomes =
-                        batches.iter().map(|batch| whole.batch(&mut state, block, batch)).collect();
-                    self.put_state(state);
-                    outcomes
-                };
+                let outcomes = in_parallel(self.request.threads, batches.len(), &|at| {
+                    let mut state = take(&self.states).unwrap_or_else(|| self.visitor.state());
+                    let outcome = whole.batch(&mut state, block, batches[at]);
+                    put(&self.states, state);
+                    outcome
+                });
                 for outcome in outcomes {
                     self.take_in(block.file, outcome)?;
                 }
@@ -438,6 +408,43 @@ impl<V: Visitor> Session<'_, V> {
     fn put_state(&self, state: V::State) {
         put(&self.states, state);
     }
+}
+
+/// Does `count` pieces of work on up to `threads` threads, this one among them, and gives the
+/// results in order. Threads take the next piece as they come free; none of them spins while the
+/// next block is read, which a pool's would.
+fn in_parallel<T: Send>(
+    threads: usize,
+    count: usize,
+    work: &(dyn Fn(usize) -> T + Sync),
+) -> Vec<T> {
+    let next = AtomicUsize::new(0);
+    let run = || {
+        let mut done = Vec::new();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            if at >= count {
+                return done;
+            }
+            done.push((at, work(at)));
+        }
+    };
+    let mut done = std::thread::scope(|scope| {
+        // A thread that cannot be had leaves its share to the others.
+        let others: Vec<_> = (1..threads.min(count))
+            .filter_map(|_| std::thread::Builder::new().spawn_scoped(scope, run).ok())
+            .collect();
+        let mut done = run();
+        for other in others {
+            match other.join() {
+                Ok(more) => done.extend(more),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        done
+    });
+    done.sort_by_key(|(at, _)| *at);
+    done.into_iter().map(|(_, result)| result).collect()
 }
 
 fn take<S>(states: &Mutex<Vec<S>>) -> Option<S> {
