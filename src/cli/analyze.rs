@@ -11,7 +11,7 @@ use crate::exit::Status;
 use crate::metrics::{Analysis, Figure, Set as FigureSet, Split, metric};
 use crate::render::{
     ConfigWire, Doc, InputWire, ReportParts, ThresholdWire, WarningWire, analysis_doc,
-    compact_json, figure_lines, figures_csv, pretty_json, report_wire,
+    compact_json, figure_lines, figure_value, figures_csv, pretty_json, report_wire,
 };
 
 /// Reads, judges, computes and writes.
@@ -139,15 +139,20 @@ fn held(metric: &'static str, bound: &'static str, limit: f64, figure: &Figure) 
 
 fn threshold_lines(thresholds: &[ThresholdWire], doc: &mut Doc) {
     for threshold in thresholds {
-        let value = threshold.value.map_or("n/a".to_owned(), |value| value.to_string());
+        let Some(entry) = metric(threshold.metric) else { continue };
+        let show = |value| figure_value(entry, value);
         let certain = match (threshold.verdict, threshold.certain) {
             ("unknown", _) => "",
             (_, true) => ", and so is its whole interval",
-            (_, false) => ", but its interval reaches across",
+            (_, false) => ", but its interval does not settle it",
         };
         doc.line(format!(
-            "threshold {} {} {}: {} ({value}{certain})",
-            threshold.metric, threshold.bound, threshold.limit, threshold.verdict
+            "threshold {} {} {}: {} ({}{certain})",
+            threshold.metric,
+            threshold.bound,
+            show(Some(threshold.limit)),
+            threshold.verdict,
+            show(threshold.value),
         ));
     }
 }

@@ -6,7 +6,13 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
 /// Reads the trajectories that agents leave behind and tells where they fail.
 #[derive(Debug, Parser)]
-#[command(name = "agenteval", version, max_term_width = 100, arg_required_else_help = true)]
+#[command(
+    name = "agenteval",
+    bin_name = "agenteval",
+    version,
+    max_term_width = 100,
+    arg_required_else_help = true
+)]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,

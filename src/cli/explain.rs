@@ -71,6 +71,8 @@ fn fill(wire: &mut ExplainWire, metric: &'static Metric, set: &Set) -> Figure {
             _ => wire.left_out += 1,
         }
     }
-    wire.runs.sort_by(|a, b| b.numerator.total_cmp(&a.numerator));
+    wire.runs.sort_by(|a, b| {
+        b.numerator.total_cmp(&a.numerator).then_with(|| (&a.task, &a.run).cmp(&(&b.task, &b.run)))
+    });
     figure
 }

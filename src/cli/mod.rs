@@ -79,7 +79,10 @@ pub fn main() -> Status {
     match std::panic::catch_unwind(|| dispatch(args)) {
         Ok(Ok(status)) => status,
         Ok(Err(failure)) => {
-            complain(&format!("error: {}", failure.message.trim_end()));
+            // Rendered config errors bring their own head.
+            let message = failure.message.trim_end();
+            let head = if message.starts_with("error: ") { "" } else { "error: " };
+            complain(&format!("{head}{message}"));
             failure.status
         }
         Err(_) => Status::Fault,

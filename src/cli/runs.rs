@@ -260,11 +260,16 @@ fn tally_warnings(tally: &Tally) -> Vec<Warning> {
         Some(warning) => warning.count += count,
         None => warnings.push(Warning { code: code.to_owned(), message, count, place }),
     };
-    for file in tally.files.iter().filter(|file| file.rejected > 0) {
-        let Some(first) = file.rejections.first() else { continue };
-        let message =
-            format!("{} (the first of this file; agenteval inspect lists them)", first.message);
-        add(first.code, message, file.rejected, tally.locate(first));
+    for file in &tally.files {
+        for (code, count) in &file.rejected_by {
+            // Beyond those that are kept, only the number of a code is known.
+            let first = file.rejections.iter().find(|issue| issue.code == *code);
+            let (message, place) = first.map_or_else(
+                || ("rejected records".to_owned(), file.path.display().to_string()),
+                |first| (first.message.clone(), tally.locate(first)),
+            );
+            add(code, format!("{message} (record rejected)"), *count, place);
+        }
     }
     for issue in &tally.issues {
         if issue.severity == crate::model::Severity::Warning {
@@ -330,15 +335,16 @@ fn row_warnings(rows: &[RunRow], config: &EvalConfig, tally: &Tally) -> Vec<Warn
     if lost > 0 {
         let attempts: u64 = rows.iter().map(|row| u64::from(row.lost)).sum();
         let message = format!(
-            "runs lack records of {attempts} attempts that their numbers tell of: those are retries, and in no rate"
+            "runs with attempts that only the numbers of later ones tell of, {attempts} in all: they are retries, and in no rate"
         );
         add("lost_attempts", message, lost, rows.iter().find(|row| row.lost > 0));
     }
     let implied = rows.iter().filter(|row| row.implied > 0).count();
     if implied > 0 {
         let attempts: u64 = rows.iter().map(|row| u64::from(row.implied)).sum();
-        let message =
-            format!("runs have {attempts} failed attempts that only a recorded count tells of");
+        let message = format!(
+            "runs with failed attempts that only a recorded count tells of: {attempts} in all"
+        );
         add("implied_attempts", message, implied, rows.iter().find(|row| row.implied > 0));
     }
     let unordered = rows.iter().filter(|row| row.mid.is_none()).count();
@@ -363,7 +369,11 @@ impl Set {
         let rejected = self.tally.rejected();
         let first = self.tally.files.iter().find_map(|file| file.rejections.first());
         Err(Failure::nothing(match first {
-            _ if self.read > 0 => format!("no run is left of {}: --where keeps none", self.read),
+            _ if self.read > 0 => {
+                let why = self.warnings.iter().find(|warning| warning.place == "--where");
+                let why = why.map(|why| format!(" ({})", why.message)).unwrap_or_default();
+                format!("no run is left of {}: --where keeps none{why}", self.read)
+            }
             Some(first) => format!(
                 "no run was evaluated: {rejected} records were rejected, the first at {}: {first}",
                 self.tally.locate(first)

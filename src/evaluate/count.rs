@@ -6,7 +6,8 @@ use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 
 use super::attempt::Verdict;
 use super::error_type::raw_type;
-use super::judge::{Judge, JudgeState};
+use super::group::NO_STEP;
+use super::judge::{Judge, JudgeState, implied_before, number_of};
 use super::measure;
 use super::outcome::{Facts, decide};
 use super::row::{MidRun, Outcome, RunRow};
@@ -48,46 +49,42 @@ pub(super) fn effective<'e>(
     out: &mut Vec<Effective<'e>>,
 ) {
     out.clear();
-    let places = state.layout.of(step);
-    let attempt = |place: u32| &run.attempts[state.grouping.order[place as usize] as usize];
-    let verdict = |place: u32| state.verdicts[state.grouping.order[place as usize] as usize];
-    let (Some(&first), Some(&last)) = (places.first(), places.last()) else { return };
-    let records = u32::try_from(places.len()).unwrap_or(u32::MAX);
-    let total = places.iter().filter_map(|place| attempt(*place).attempts_total).max();
-    let implied = total.unwrap_or(0).saturating_sub(records);
-    if implied > 0 {
-        // The error that a passed record still carries is that of the latest attempt before it.
-        let known = attempt(last)
-            .error
-            .is_some()
-            .then(|| name(judge, attempt(last)))
-            .filter(|_| verdict(last) == Verdict::Passed);
-        let unknown = implied - u32::from(known.is_some());
-        let mut push = |times: u32, number: u32, error: ErrorName<'e>| {
-            out.push(Effective {
-                place: first,
-                implied: true,
-                times,
-                number,
-                verdict: Verdict::Failed,
-                error: Some(error),
-            });
-        };
-        if unknown > 0 {
-            push(unknown, 1, mapped(judge, UNKNOWN_RETRY.into(), None));
+    let (mut before, mut implied_sum): (u32, u32) = (0, 0);
+    for place in state.layout.of(step) {
+        let at = state.grouping.order[*place as usize] as usize;
+        let record = &run.attempts[at];
+        let verdict = state.verdicts[at];
+        let implied = implied_before(record, before);
+        if implied > 0 {
+            // The error that a passed record still carries is that of the latest attempt before it.
+            let carries = record.error.is_some() && verdict == Verdict::Passed;
+            let known = carries.then(|| name(judge, record));
+            let unknown = implied - u32::from(known.is_some());
+            let mut push = |times: u32, number: u32, error: ErrorName<'e>| {
+                out.push(Effective {
+                    place: *place,
+                    implied: true,
+                    times,
+                    number,
+                    verdict: Verdict::Failed,
+                    error: Some(error),
+                });
+            };
+            let first = before.saturating_add(1);
+            if unknown > 0 {
+                push(unknown, first, mapped(judge, UNKNOWN_RETRY.into(), None));
+            }
+            if let Some(known) = known {
+                push(1, first.saturating_add(unknown), known);
+            }
         }
-        if let Some(known) = known {
-            push(1, unknown + 1, known);
-        }
-    }
-    for (nth, place) in (1..).zip(places) {
-        let record = attempt(*place);
-        let verdict = verdict(*place);
+        before = before.saturating_add(implied).saturating_add(1);
+        implied_sum = implied_sum.saturating_add(implied);
         out.push(Effective {
             place: *place,
             implied: false,
             times: 1,
-            number: record.attempt.unwrap_or(implied.saturating_add(nth)),
+            number: number_of(record, state.grouping.numbers[*place as usize], implied_sum),
             verdict,
             error: (verdict == Verdict::Failed).then(|| name(judge, record)),
         });
@@ -132,22 +129,22 @@ pub(super) fn row(judge: &Judge<'_>, state: &mut JudgeState, run: &Trajectory<'_
     let last_pass = (source == RetrySource::Inferred).then(|| last_passes(state, run));
     let mut step_types: BTreeMap<&str, u32> = BTreeMap::new();
     let mut error_types: BTreeMap<String, u32> = BTreeMap::new();
-    let mut steps = Vec::with_capacity(state.layout.kept as usize);
+    let mut steps = Vec::with_capacity(state.grouping.steps as usize);
     let mut row = blank(run, source);
     let (mut most_retries, mut first_step) = (0, None);
     let mut last_failed: Option<(u32, bool)> = None;
     let mut attempts = Vec::new();
-    for step in 0..state.grouping.steps as usize {
-        let position = state.layout.position[step];
-        if position == 0 {
-            continue;
-        }
+    for (position, step) in (1..).zip(0..state.grouping.steps as usize) {
         effective(judge, state, run, step, &mut attempts);
         let Some(first) = attempts.first() else { continue };
         let mut counts = StepCounts { position, ..StepCounts::default() };
-        let lost_first = first.number > 1;
+        let present: u32 = attempts.iter().fold(0, |sum, a| sum.saturating_add(a.times));
+        let highest = attempts.iter().map(|attempt| attempt.number).max().unwrap_or(1);
+        let retries = highest.saturating_sub(1).max(present.saturating_sub(1));
+        let lost = retries.saturating_add(1).saturating_sub(present);
+        let lost_first = first.number > 1 && lost > 0;
         let mut failed_before = false;
-        let mut first_failed_place = None;
+        let mut first_failed = None;
         for (nth, attempt) in attempts.iter().enumerate() {
             let record = &run.attempts[state.grouping.order[attempt.place as usize] as usize];
             let infra = attempt.error.as_ref().is_some_and(|error| error.infra);
@@ -181,7 +178,7 @@ pub(super) fn row(judge: &Judge<'_>, state: &mut JudgeState, run: &Trajectory<'_
                         }
                     }
                     failed_before = true;
-                    first_failed_place.get_or_insert(attempt.place);
+                    first_failed.get_or_insert((attempt.place, attempt.implied));
                     if last_failed.is_none_or(|(place, _)| attempt.place >= place) {
                         last_failed = Some((attempt.place, infra));
                     }
@@ -201,17 +198,16 @@ pub(super) fn row(judge: &Judge<'_>, state: &mut JudgeState, run: &Trajectory<'_
                 _ => None,
             };
         }
-        let present: u32 = attempts.iter().fold(0, |sum, a| sum.saturating_add(a.times));
-        let highest = attempts.iter().map(|attempt| attempt.number).max().unwrap_or(1);
-        let retries = highest.saturating_sub(1).max(present.saturating_sub(1));
         add(&mut row.retries, retries);
-        add(&mut row.lost, retries.saturating_add(1).saturating_sub(present));
+        add(&mut row.lost, lost);
         most_retries = most_retries.max(retries);
-        if let (Some(last_pass), Some(failed)) = (&last_pass, first_failed_place) {
+        if let (Some(last_pass), Some((failed, implied))) = (&last_pass, first_failed) {
             // Inferred attempts: a later action of the same type and name passed in the run.
             let record = &run.attempts[state.grouping.order[failed as usize] as usize];
             let key = (&*record.kind, record.name.as_deref());
-            counts.recovered = last_pass.get(&key).is_some_and(|place| *place > failed);
+            // An implied attempt came before the record that tells of it.
+            let later = |place: &u32| if implied { *place >= failed } else { *place > failed };
+            counts.recovered = last_pass.get(&key).is_some_and(later);
         }
         add(&mut row.judged, counts.judged);
         add(&mut row.failed, counts.failed);
@@ -219,7 +215,7 @@ pub(super) fn row(judge: &Judge<'_>, state: &mut JudgeState, run: &Trajectory<'_
         steps.push(counts);
     }
     row.repeated = repeated(state, run);
-    row.steps = state.layout.kept;
+    row.steps = state.grouping.steps;
     row.duration_seconds = measure::duration(run, &mut state.notes);
     row.tokens = measure::tokens(run);
     row.cost_usd = measure::cost(run);
@@ -323,7 +319,7 @@ fn repeated(state: &JudgeState, run: &Trajectory<'_>) -> u32 {
     let mut repeated = 0;
     for (place, at) in state.grouping.order.iter().enumerate() {
         let attempt = &run.attempts[*at as usize];
-        let kept = state.layout.position[state.grouping.step_of[place] as usize] > 0;
+        let kept = state.grouping.step_of[place] != NO_STEP;
         let Some(input) = attempt.input.filter(|_| kept) else { continue };
         let action = (input, &*attempt.kind, attempt.name.as_deref());
         repeated += u32::from(passed.contains(&action));

@@ -14,8 +14,12 @@ use crate::model::{Attempt, RetrySource, Trajectory, is_model_turn};
 pub(super) struct Grouping {
     /// Records in the order in which they ran, as indices into `Trajectory::attempts`.
     pub(super) order: Vec<u32>,
-    /// Step of each record, in the order of `order`; steps count from 0 in order of their first record.
+    /// Step of each record, in the order of `order`; steps count from 0 in order of their first
+    /// record. [`NO_STEP`] for a record that is no step.
     pub(super) step_of: Vec<u32>,
+    /// Number of each record among the attempts of its step: as recorded, else counted on from the
+    /// highest before it.
+    pub(super) numbers: Vec<u32>,
     /// Number of steps.
     pub(super) steps: u32,
     /// How it was told.
@@ -23,6 +27,9 @@ pub(super) struct Grouping {
     /// For each record in `order`: whether rule 3 made it a retry, and then whether the input is the same.
     pub(super) inferred: Vec<Option<bool>>,
 }
+
+/// Stands for the step of a record that is none.
+pub(super) const NO_STEP: u32 = u32::MAX;
 
 impl Grouping {
     /// Sorts the records by index, else by start, else leaves them as in the file.
@@ -55,24 +62,37 @@ impl Grouping {
         }
     }
 
-    /// Puts each record into its step. `verdicts` are by place in `Trajectory::attempts`.
-    pub(super) fn group(&mut self, run: &Trajectory<'_>, verdicts: &[Verdict]) {
+    /// Puts each record that is a step into its step. `verdicts` are by place in
+    /// `Trajectory::attempts`; `keeps` tells which records are steps.
+    pub(super) fn group(
+        &mut self,
+        run: &Trajectory<'_>,
+        verdicts: &[Verdict],
+        keeps: &dyn Fn(&Attempt<'_>) -> bool,
+    ) {
         self.step_of.clear();
+        self.numbers.clear();
         self.inferred.clear();
         self.inferred.resize(self.order.len(), None);
         self.steps = 0;
         let attempts = &run.attempts;
         let source = if has_numbers(attempts) || repeats(attempts.iter().filter_map(key)) {
-            self.by_keys(attempts, verdicts);
+            self.by_keys(attempts, verdicts, keeps);
             RetrySource::Recorded
         } else if repeats(attempts.iter().filter_map(|attempt| attempt.request_id.as_deref())) {
-            self.by_request(attempts);
+            self.by_request(attempts, keeps);
             RetrySource::Recorded
         } else {
-            self.by_inference(attempts, verdicts);
+            self.by_inference(attempts, verdicts, keeps);
             RetrySource::Inferred
         };
         self.source = Some(run.retry_source.unwrap_or(source));
+    }
+
+    /// Books the record at the next place as attempt `number` of `step`.
+    fn put(&mut self, step: u32, number: u32) {
+        self.step_of.push(step);
+        self.numbers.push(number);
     }
 
     fn new_step(&mut self) -> u32 {
@@ -81,92 +101,115 @@ impl Grouping {
     }
 
     /// Rule 1: attempt numbers, counts, nested attempts, repeated keys.
-    fn by_keys(&mut self, attempts: &[Attempt<'_>], verdicts: &[Verdict]) {
+    fn by_keys(
+        &mut self,
+        attempts: &[Attempt<'_>],
+        verdicts: &[Verdict],
+        keeps: &dyn Fn(&Attempt<'_>) -> bool,
+    ) {
         let mut open: HashMap<Key<'_>, Latest> = HashMap::new();
         let mut alike: HashMap<(&str, Option<&str>), Latest> = HashMap::new();
+        let mut nests: HashMap<u32, Latest> = HashMap::new();
         for place in 0..self.order.len() {
             let at = self.order[place] as usize;
             let attempt = &attempts[at];
+            if !keeps(attempt) {
+                self.put(NO_STEP, 0);
+                continue;
+            }
             let key = key(attempt);
             let named = (&*attempt.kind, attempt.name.as_deref());
-            let joined = match key {
+            // What one record nests is one step, whatever passed in it.
+            let nest = attempt.nested_in.and_then(|record| nests.get(&record));
+            let joined = nest.or_else(|| match key {
                 Some(key) => open.get(&key).filter(|latest| {
                     // A repeat of an id after a pass is a revisit, unless its number rises.
                     verdicts[latest.record] != Verdict::Passed
-                        || attempt.attempt.is_some_and(|number| number > latest.number)
+                        || attempt.attempt.is_some_and(|number| number > latest.highest)
                 }),
                 None => alike.get(&named).filter(|latest| {
-                    attempt.attempt.is_some_and(|number| number > 1 && number > latest.number)
+                    attempt.attempt.is_some_and(|number| number > 1 && number > latest.highest)
                 }),
-            };
+            });
+            let number = attempt
+                .attempt
+                .unwrap_or_else(|| joined.map_or(1, |latest| latest.highest.saturating_add(1)));
             let latest = match joined {
-                Some(latest) => Latest {
-                    step: latest.step,
-                    record: at,
-                    number: attempt.attempt.unwrap_or_else(|| latest.number.saturating_add(1)),
-                },
-                None => Latest {
-                    step: self.new_step(),
-                    record: at,
-                    number: attempt.attempt.unwrap_or(1),
-                },
+                Some(latest) => {
+                    Latest { step: latest.step, record: at, highest: latest.highest.max(number) }
+                }
+                None => Latest { step: self.new_step(), record: at, highest: number },
             };
-            self.step_of.push(latest.step);
+            self.put(latest.step, number);
             if let Some(key) = key {
                 open.insert(key, latest);
+            }
+            if let Some(record) = attempt.nested_in {
+                nests.insert(record, latest);
             }
             alike.insert(named, latest);
         }
     }
 
     /// Rule 2: the same request id, or tool call id, again.
-    fn by_request(&mut self, attempts: &[Attempt<'_>]) {
-        let mut open: HashMap<&str, u32> = HashMap::new();
+    fn by_request(&mut self, attempts: &[Attempt<'_>], keeps: &dyn Fn(&Attempt<'_>) -> bool) {
+        let mut open: HashMap<&str, (u32, u32)> = HashMap::new();
         for place in 0..self.order.len() {
             let attempt = &attempts[self.order[place] as usize];
-            let step = match attempt.request_id.as_deref() {
-                Some(id) => match open.get(id) {
-                    Some(step) => *step,
-                    None => {
-                        let step = self.new_step();
-                        open.insert(id, step);
-                        step
-                    }
-                },
-                None => self.new_step(),
+            if !keeps(attempt) {
+                self.put(NO_STEP, 0);
+                continue;
+            }
+            let known = attempt.request_id.as_deref().and_then(|id| open.get(id)).copied();
+            let (step, number) = match known {
+                Some((step, number)) => (step, number.saturating_add(1)),
+                None => (self.new_step(), 1),
             };
-            self.step_of.push(step);
+            self.put(step, number);
+            if let Some(id) = attempt.request_id.as_deref() {
+                open.insert(id, (step, number));
+            }
         }
     }
 
     /// Rule 3: a failed action, directly followed by one of the same type and name.
-    fn by_inference(&mut self, attempts: &[Attempt<'_>], verdicts: &[Verdict]) {
-        // The last action, with its step; model turns in between do not break the chain.
-        let mut last: Option<(usize, u32)> = None;
+    fn by_inference(
+        &mut self,
+        attempts: &[Attempt<'_>],
+        verdicts: &[Verdict],
+        keeps: &dyn Fn(&Attempt<'_>) -> bool,
+    ) {
+        // The last action, with its step and number; model turns in between do not break the chain,
+        // and actions that are no steps by the config do.
+        let mut last: Option<(usize, u32, u32)> = None;
         for place in 0..self.order.len() {
             let at = self.order[place] as usize;
             let attempt = &attempts[at];
-            if attempt.turn || is_model_turn(&attempt.kind) {
-                let step = self.new_step();
-                self.step_of.push(step);
+            let (kept, turn) = (keeps(attempt), attempt.turn || is_model_turn(&attempt.kind));
+            if turn || !kept {
+                let step = if kept { self.new_step() } else { NO_STEP };
+                self.put(step, 1);
+                if !turn {
+                    last = None;
+                }
                 continue;
             }
-            let repeated = last.filter(|(before, _)| {
+            let repeated = last.filter(|(before, _, _)| {
                 let before_attempt = &attempts[*before];
                 verdicts[*before] == Verdict::Failed
                     && before_attempt.kind == attempt.kind
                     && before_attempt.name == attempt.name
             });
-            let step = match repeated {
-                Some((before, step)) => {
+            let (step, number) = match repeated {
+                Some((before, step, number)) => {
                     let same = attempt.input.is_some() && attempt.input == attempts[before].input;
                     self.inferred[place] = Some(same);
-                    step
+                    (step, number.saturating_add(1))
                 }
-                None => self.new_step(),
+                None => (self.new_step(), 1),
             };
-            self.step_of.push(step);
-            last = Some((at, step));
+            self.put(step, number);
+            last = Some((at, step, number));
         }
     }
 }
@@ -176,7 +219,8 @@ impl Grouping {
 struct Latest {
     step: u32,
     record: usize,
-    number: u32,
+    /// The highest number in the step so far.
+    highest: u32,
 }
 
 /// What makes records one step: `step_id`, else `node_id`, else `index`.

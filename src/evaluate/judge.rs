@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::attempt::{Subtask, Verdict, by_record};
-use super::group::Grouping;
+use super::group::{Grouping, NO_STEP};
 use super::row::RunRow;
 use super::timeline::Timeline;
 use crate::config::{EvalConfig, ExitCodes, StepSelection};
@@ -96,12 +96,9 @@ impl Notes {
 pub(super) struct Layout {
     /// Records by step, sorted by attempt number within a step; as places in `Grouping::order`.
     pub(super) members: Vec<u32>,
-    /// Start of each step's records in `members`; one more than there are steps.
+    /// Start of each step's records in `members`; one more than there are steps. A step's position
+    /// in the run is its number here, plus 1.
     pub(super) starts: Vec<u32>,
-    /// Position of each step among the kept ones, from 1; 0 for a step that is left out.
-    pub(super) position: Vec<u32>,
-    /// Number of kept steps.
-    pub(super) kept: u32,
 }
 
 impl Layout {
@@ -110,38 +107,44 @@ impl Layout {
         &self.members[self.starts[step] as usize..self.starts[step + 1] as usize]
     }
 
-    fn build(&mut self, run: &Trajectory<'_>, grouping: &Grouping, config: &EvalConfig) {
+    fn build(&mut self, grouping: &Grouping) {
         let steps = grouping.steps as usize;
+        let real = || grouping.step_of.iter().filter(|step| **step != NO_STEP);
         self.starts.clear();
         self.starts.resize(steps + 1, 0);
-        for step in &grouping.step_of {
+        for step in real() {
             self.starts[*step as usize + 1] += 1;
         }
         for step in 0..steps {
             self.starts[step + 1] += self.starts[step];
         }
         self.members.clear();
-        self.members.resize(grouping.step_of.len(), 0);
+        self.members.resize(real().count(), 0);
         let mut next = self.starts.clone();
-        for (place, step) in (0..).zip(&grouping.step_of) {
+        for (place, step) in (0..).zip(&grouping.step_of).filter(|(_, step)| **step != NO_STEP) {
             let slot = &mut next[*step as usize];
             self.members[*slot as usize] = place;
             *slot += 1;
         }
-        self.position.clear();
-        self.kept = 0;
-        let attempt = |place: u32| &run.attempts[grouping.order[place as usize] as usize];
         for step in 0..steps {
             let range = self.starts[step] as usize..self.starts[step + 1] as usize;
-            let members = &mut self.members[range];
-            if members.len() > 1 && members.iter().all(|place| attempt(*place).attempt.is_some()) {
-                members.sort_by_key(|place| attempt(*place).attempt);
+            let number = |place: &u32| grouping.numbers[*place as usize];
+            if !self.members[range.clone()].is_sorted_by_key(number) {
+                self.members[range].sort_by_key(number);
             }
-            let keep = members.first().is_some_and(|place| keeps(&config.steps, attempt(*place)));
-            self.kept += u32::from(keep);
-            self.position.push(if keep { self.kept } else { 0 });
         }
     }
+}
+
+/// Attempts that a recorded count tells of before this record, of which `before` are known already.
+pub(super) fn implied_before(attempt: &Attempt<'_>, before: u32) -> u32 {
+    attempt.attempts_total.map_or(0, |total| total.saturating_sub(before.saturating_add(1)))
+}
+
+/// The number of a record among the attempts of its step: as recorded, else counted, implied ones
+/// before it among them.
+pub(super) fn number_of(attempt: &Attempt<'_>, counted: u32, implied: u32) -> u32 {
+    attempt.attempt.unwrap_or_else(|| counted.saturating_add(implied))
 }
 
 fn keeps(selection: &StepSelection, attempt: &Attempt<'_>) -> bool {
@@ -200,35 +203,36 @@ impl<'c> Judge<'c> {
             }
             state.verdicts.push(verdict);
         }
-        if state.subtask_passed.is_none() {
-            state.grouping.group(run, &state.verdicts);
-            state.layout.build(run, &state.grouping, self.config);
-            return;
-        }
         if self.reads_position {
-            state.grouping.group(run, &state.verdicts);
-            state.layout.build(run, &state.grouping, self.config);
+            // The expression sees positions, and those are known only once steps are told apart; so
+            // they are told apart by what the record says.
+            self.group(state, run);
             self.apply_expression(state, run);
-            // The steps stand as they were when the expression saw their positions.
-            return;
+        } else {
+            self.apply_expression(state, run);
+            self.group(state, run);
         }
-        self.apply_expression(state, run);
-        state.grouping.group(run, &state.verdicts);
-        state.layout.build(run, &state.grouping, self.config);
+    }
+
+    fn group(&self, state: &mut JudgeState, run: &Trajectory<'_>) {
+        let keeps = |attempt: &Attempt<'_>| keeps(&self.config.steps, attempt);
+        state.grouping.group(run, &state.verdicts, &keeps);
+        state.layout.build(&state.grouping);
     }
 
     /// Lets `subtask_passed` decide every attempt that is not open.
     fn apply_expression(&self, state: &mut JudgeState, run: &Trajectory<'_>) {
         let Some(evaluator) = &mut state.subtask_passed else { return };
-        let (grouping, layout) = (&state.grouping, &state.layout);
+        let verdicts = &mut state.verdicts;
         let mut judge = |at: usize, position: u32, number: u32| {
             let attempt = &run.attempts[at];
-            if state.verdicts[at] == Verdict::Neither {
-                return;
-            }
             let subtask = Subtask { attempt, error: self.error(attempt), position, number };
-            let passed = evaluator.eval(&subtask);
-            state.verdicts[at] = if passed { Verdict::Passed } else { Verdict::Failed };
+            if verdicts[at] == Verdict::Neither {
+                evaluator.observe(&subtask);
+            } else {
+                let passed = evaluator.eval(&subtask);
+                verdicts[at] = if passed { Verdict::Passed } else { Verdict::Failed };
+            }
         };
         if !self.reads_position {
             for at in 0..run.attempts.len() {
@@ -238,13 +242,16 @@ impl<'c> Judge<'c> {
             }
             return;
         }
-        for step in 0..grouping.steps as usize {
-            if layout.position[step] == 0 {
-                continue;
-            }
-            for (nth, place) in (1..).zip(layout.of(step)) {
-                let at = grouping.order[*place as usize] as usize;
-                judge(at, layout.position[step], run.attempts[at].attempt.unwrap_or(nth));
+        for (position, step) in (1..).zip(0..state.grouping.steps as usize) {
+            let (mut before, mut implied_sum): (u32, u32) = (0, 0);
+            for place in state.layout.of(step) {
+                let at = state.grouping.order[*place as usize] as usize;
+                let record = &run.attempts[at];
+                let implied = implied_before(record, before);
+                before = before.saturating_add(implied).saturating_add(1);
+                implied_sum = implied_sum.saturating_add(implied);
+                let counted = state.grouping.numbers[*place as usize];
+                judge(at, position, number_of(record, counted, implied_sum));
             }
         }
     }

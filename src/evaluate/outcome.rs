@@ -28,22 +28,16 @@ pub(super) fn decide(
     facts: &Facts,
 ) -> (Outcome, Option<Limit>) {
     let word = run.status.as_deref().map(RunWord::read);
-    if word == Some(RunWord::Unfinished) || run.end_rule == Some(EndRule::Unfinished) {
-        return (Outcome::Unfinished, None);
+    let decided = decide_early(judge, state, run, facts, word);
+    if let Some(decided) = decided {
+        if let Some(evaluator) = &mut state.final_passed {
+            evaluator.observe(&FinalFields { run, facts });
+        }
+        return decided;
     }
-    if word == Some(RunWord::Cancelled)
-        || run.end_rule == Some(EndRule::Cancelled)
-        || ends_in_refusal(state, run)
-    {
-        return (Outcome::Cancelled, None);
-    }
-    if let Some(limit) = passed_limit(judge, state, run, facts) {
-        return (Outcome::OverLimit, Some(limit));
-    }
-    let by = |completed: bool| if completed { Outcome::Completed } else { Outcome::Failed };
     if let Some(evaluator) = &mut state.final_passed {
-        let fields = FinalFields { run, facts };
-        let passed = evaluator.eval(&fields) && !matches!(run.final_output, Final::Missing);
+        // A run that delivered nothing is not completed, whatever the expression says of nothing.
+        let passed = evaluator.eval(&FinalFields { run, facts }) && !is_missing(&run.final_output);
         return (by(passed), None);
     }
     if let Some(passed) = by_score(judge, state, run) {
@@ -63,6 +57,38 @@ pub(super) fn decide(
         _ => Outcome::Unknown,
     };
     (outcome, None)
+}
+
+/// What goes before the final output: an open end, a cancellation, a limit.
+fn decide_early(
+    judge: &Judge<'_>,
+    state: &mut JudgeState,
+    run: &Trajectory<'_>,
+    facts: &Facts,
+    word: Option<RunWord>,
+) -> Option<(Outcome, Option<Limit>)> {
+    if word == Some(RunWord::Unfinished) || run.end_rule == Some(EndRule::Unfinished) {
+        return Some((Outcome::Unfinished, None));
+    }
+    if word == Some(RunWord::Cancelled)
+        || run.end_rule == Some(EndRule::Cancelled)
+        || ends_in_refusal(state, run)
+    {
+        return Some((Outcome::Cancelled, None));
+    }
+    passed_limit(judge, state, run, facts).map(|limit| (Outcome::OverLimit, Some(limit)))
+}
+
+/// Whether the run delivered nothing: null is nothing too.
+fn is_missing(output: &Final<'_>) -> bool {
+    match output {
+        Final::Missing => true,
+        Final::Json(json) => json.trim() == "null",
+    }
+}
+
+fn by(completed: bool) -> Outcome {
+    if completed { Outcome::Completed } else { Outcome::Failed }
 }
 
 /// Whether the last event of the run is a rejected approval.
@@ -90,7 +116,8 @@ fn passed_limit(
     let mut check = |limit: Limit, bound: Option<f64>, value: Option<f64>| {
         let Some(bound) = bound else { return };
         match value {
-            Some(value) if value > bound => first = first.or(Some(limit)),
+            // Sums of floats may end a hair above what they mean.
+            Some(value) if value > bound + bound.abs() * 1e-9 => first = first.or(Some(limit)),
             Some(_) => {}
             None => state.notes.add("limit_not_recorded", limit.name(), run.place),
         }
@@ -139,7 +166,8 @@ fn by_score(judge: &Judge<'_>, state: &mut JudgeState, run: &Trajectory<'_>) -> 
         return None;
     }
     if numbers.len() > 1 {
-        let names: Vec<&str> = numbers.iter().map(|(name, _)| *name).collect();
+        let name = |name: &'_ str| if name.is_empty() { "score" } else { name }.to_owned();
+        let names: Vec<String> = numbers.iter().map(|(scorer, _)| name(scorer)).collect();
         state.notes.add("several_scores", &names.join(", "), run.place);
     }
     (!numbers.is_empty()).then(|| numbers.iter().all(|(_, number)| reaches(*number)))
@@ -163,7 +191,7 @@ impl Fields for FinalFields<'_, '_> {
     fn root_present(&self, root: Root) -> bool {
         match (root, &self.run.final_output) {
             (Root::Run, _) => true,
-            (Root::Final, Final::Json(json)) => json.trim() != "null",
+            (Root::Final, Final::Json(json)) => json.trim_start().starts_with('{'),
             _ => false,
         }
     }

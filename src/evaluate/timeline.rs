@@ -71,10 +71,9 @@ pub(super) fn timeline(
     let origin = origin(run);
     let mut steps = Vec::new();
     let mut attempts = Vec::new();
-    for step in 0..state.grouping.steps as usize {
-        let position = state.layout.position[step];
+    for (position, step) in (1..).zip(0..state.grouping.steps as usize) {
         effective(judge, state, run, step, &mut attempts);
-        let Some(first) = attempts.first().filter(|_| position > 0) else { continue };
+        let Some(first) = attempts.first() else { continue };
         let record = &run.attempts[state.grouping.order[first.place as usize] as usize];
         steps.push(TimelineStep {
             position,

@@ -115,6 +115,21 @@ impl Evaluator {
         holds
     }
 
+    /// Notes what stands at the program's paths where the expression decides nothing, so that a path
+    /// is not held absent that only such attempts or runs have.
+    pub fn observe(&mut self, fields: &dyn Fields) {
+        let Self { program, seen, present, .. } = self;
+        let values: Vec<Field<'_>> = program.paths().iter().map(|path| fields.get(path)).collect();
+        let states: Vec<State> = values.iter().map(State::of).collect();
+        for (present, state) in present.iter_mut().zip(&states) {
+            *present |= *state != State::Missing;
+        }
+        if states.contains(&State::Missing) {
+            note_keys(seen, present, program, &values, fields);
+        }
+        seen.note_unused(&states);
+    }
+
     /// What was seen so far; the evaluator starts anew.
     #[must_use]
     pub fn take_observations(&mut self) -> Observations {

@@ -176,6 +176,8 @@ impl PathObservation {
 pub struct Observations {
     /// Evaluations.
     pub evaluations: u64,
+    /// Attempts or runs that were only looked at, because something else decided them.
+    pub unused: u64,
     /// Those that held.
     pub held: u64,
     /// Those that could not be done, and so did not hold.
@@ -212,6 +214,14 @@ impl Observations {
         }
     }
 
+    /// Notes what stood at each path of an attempt or run that the expression did not decide.
+    pub(super) fn note_unused(&mut self, states: &[State]) {
+        self.unused += 1;
+        for (path, state) in self.paths.iter_mut().zip(states) {
+            *path.states.entry(*state).or_default() += 1;
+        }
+    }
+
     pub(super) fn note_keys(&mut self, at: usize, path: &FieldPath, fields: &dyn Fields) {
         let Some(noted) = self.paths.get_mut(at) else { return };
         noted.root_present = noted.root_present || fields.root_present(path.root);
@@ -228,6 +238,7 @@ impl Observations {
     /// Adds what another evaluator of the same program saw; in any order, to the same result.
     pub fn merge(&mut self, other: Self) {
         self.evaluations += other.evaluations;
+        self.unused += other.unused;
         self.held += other.held;
         self.unevaluable += other.unevaluable;
         if self.paths.len() < other.paths.len() {
@@ -252,7 +263,8 @@ impl Observations {
     #[must_use]
     pub fn findings(&self, program: &Program) -> Vec<Finding> {
         let mut findings = Vec::new();
-        if self.evaluations == 0 {
+        let looked_at = self.evaluations + self.unused;
+        if looked_at == 0 {
             return findings;
         }
         let both = || program.paths().iter().zip(&self.paths);
@@ -264,7 +276,7 @@ impl Observations {
                     nearest: nearest(&written, others.filter(|other| *other != written))
                         .map(str::to_owned),
                     path: written,
-                    evaluations: self.evaluations,
+                    evaluations: looked_at,
                     fatal: noted.root_present
                         && path.root != Root::Run
                         && !path.segments.is_empty()
@@ -291,7 +303,7 @@ impl Observations {
                 evaluations: self.evaluations,
             });
         }
-        if self.held == 0 {
+        if self.held == 0 && self.evaluations > 0 {
             let seen = both()
                 .map(|(path, noted)| (path.to_string(), noted.seen.clone()))
                 .filter(|(_, seen)| !seen.values.is_empty())

@@ -75,18 +75,12 @@ impl<'p> Feed<'p> {
         if self.buffer.len() < wanted {
             self.buffer.resize(wanted, 0);
         }
-        match read_up_to(&mut self.stream, &mut self.buffer[self.end..wanted]) {
-            Ok(read) => {
-                self.end += read;
-                self.ended = self.end < wanted;
-                if let Some(progress) = self.progress {
-                    progress(read as u64);
-                }
-            }
-            Err(error) => {
-                self.damage = Some(error.to_string());
-                self.ended = true;
-            }
+        let (read, error) = read_up_to(&mut self.stream, &mut self.buffer[self.end..wanted]);
+        self.end += read;
+        self.ended = self.end < wanted;
+        self.damage = error.map(|error| error.to_string());
+        if let Some(progress) = self.progress {
+            progress(read as u64);
         }
     }
 }

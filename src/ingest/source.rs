@@ -154,7 +154,10 @@ pub(super) fn open(path: &Path) -> Result<Stream, ReadError> {
     }
     let mut file = File::open(path).map_err(|error| fail(error.to_string()))?;
     let mut head = [0; 4];
-    let length = read_up_to(&mut file, &mut head).map_err(|error| fail(error.to_string()))?;
+    let (length, error) = read_up_to(&mut file, &mut head);
+    if let Some(error) = error {
+        return Err(fail(error.to_string()));
+    }
     io::Seek::rewind(&mut file).or_else(|error| {
         // A pipe cannot be rewound; it has no zip either, and what was read is put back below.
         if length == 0 { Ok(()) } else { Err(fail(error.to_string())) }
@@ -180,7 +183,10 @@ pub(super) fn decompress(
         reason: error.to_string(),
     };
     let mut head = vec![0; 4];
-    let length = read_up_to(&mut stream, &mut head).map_err(fail)?;
+    let (length, error) = read_up_to(&mut stream, &mut head);
+    if let Some(error) = error {
+        return Err(fail(error));
+    }
     head.truncate(length);
     let gz = head.starts_with(b"\x1F\x8B");
     let zst = head.starts_with(b"\x28\xB5\x2F\xFD");
@@ -194,19 +200,16 @@ pub(super) fn decompress(
     }))
 }
 
-/// Fills `buffer` as far as the stream goes.
-///
-/// # Errors
-/// Those of the stream.
-pub(super) fn read_up_to(stream: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+/// Fills `buffer` as far as the stream goes; with the error that stopped it, if one did.
+pub(super) fn read_up_to(stream: &mut impl Read, buffer: &mut [u8]) -> (usize, Option<io::Error>) {
     let mut filled = 0;
     while filled < buffer.len() {
         match stream.read(&mut buffer[filled..]) {
             Ok(0) => break,
             Ok(n) => filled += n,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
+            Err(error) => return (filled, Some(error)),
         }
     }
-    Ok(filled)
+    (filled, None)
 }

@@ -27,6 +27,8 @@ pub struct FileTally {
     pub ignored: BTreeMap<&'static str, u64>,
     /// Records that could not be read.
     pub rejected: u64,
+    /// The same by code.
+    pub rejected_by: BTreeMap<&'static str, u64>,
     /// The first [`KEPT_REJECTIONS`] of them.
     pub rejections: Vec<Issue>,
     /// Records read only after repair (duplicate keys, NaN, bad UTF-8, ...).
@@ -47,6 +49,7 @@ impl FileTally {
     /// Counts one rejected record.
     pub(super) fn reject(&mut self, issue: Issue) {
         self.rejected += 1;
+        *self.rejected_by.entry(issue.code).or_default() += 1;
         if self.rejections.len() < KEPT_REJECTIONS {
             self.rejections.push(issue);
         }

@@ -174,6 +174,22 @@ impl<'r> Set<'r> {
         }
     }
 
+    /// A figure without a value, and why: its own reason, or that no run has a known order.
+    fn undefined(&self, metric: &Metric) -> Figure {
+        let ordered = ["first_step_accuracy", "mid_term_error_rate", "mid_term_recovery_rate"];
+        let by_order =
+            ordered.contains(&metric.name) || matches!(metric.shape, Shape::FirstFailure);
+        let with_attempts = || self.rows.iter().filter(|row| row.attempts > 0);
+        if by_order && with_attempts().next().is_some() && with_attempts().all(|r| r.mid.is_none())
+        {
+            return Figure {
+                reason: Some("the order of steps is unknown".to_owned()),
+                ..Figure::default()
+            };
+        }
+        undefined(metric)
+    }
+
     /// A sum over a sum, with an interval over tasks, or over runs where there are fewer than two tasks.
     fn ratio(
         &self,
@@ -190,6 +206,12 @@ impl<'r> Set<'r> {
             task.denominator += denominator;
             by_run.push(Cluster { numerator, denominator });
         }
+        // The order of runs must not show, neither in sums of floats nor in what the bootstrap draws.
+        for clusters in [&mut by_task, &mut by_run] {
+            clusters.sort_by(|a, b| {
+                a.denominator.total_cmp(&b.denominator).then(a.numerator.total_cmp(&b.numerator))
+            });
+        }
         // An empty sum of floats is -0.
         let numerator = by_run.iter().map(|run| run.numerator).sum::<f64>() + 0.0;
         let denominator = by_run.iter().map(|run| run.denominator).sum::<f64>() + 0.0;
@@ -197,7 +219,7 @@ impl<'r> Set<'r> {
             return Figure {
                 denominator: Some(denominator),
                 numerator: Some(numerator),
-                ..undefined(metric)
+                ..self.undefined(metric)
             };
         }
         let used = |clusters: &[Cluster]| {
@@ -266,7 +288,7 @@ impl<'r> Set<'r> {
                 reason: Some("no interval: the value is a median".to_owned()),
                 ..Figure::default()
             },
-            None => Figure { denominator, ..undefined(metric) },
+            None => Figure { denominator, ..self.undefined(metric) },
         }
     }
 

@@ -82,6 +82,9 @@ pub struct Attempt<'a> {
     /// Number of attempts of the step where the source keeps only that count:
     /// this record is then the last of them and the others are implied.
     pub attempts_total: Option<u32>,
+    /// For an attempt nested in a step: which record of the run nests it, so that all attempts of
+    /// one record are one step.
+    pub nested_in: Option<u32>,
     /// Step type as recorded (`tool`, `llm`, `plan`, ...).
     pub kind: Text<'a>,
     /// Name of the tool, node or model.

@@ -36,8 +36,21 @@ pub struct Column {
     pub name: &'static str,
     /// Where its cells stand.
     pub align: Align,
-    /// Whether its cells are texts of traces or notes that may be cut to fit.
-    pub elastic: bool,
+    /// What happens to cells that do not fit.
+    pub fit: Fit,
+}
+
+/// What happens to a cell that is wider than its column may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fit {
+    /// The column is as wide as its cells.
+    Whole,
+    /// The end is cut: names and messages.
+    Cut,
+    /// The start is cut, because the end tells more: paths.
+    CutStart,
+    /// It goes on in the next line: notes.
+    Wrap,
 }
 
 /// Where cells stand in their column.
@@ -53,19 +66,31 @@ impl Column {
     /// A column of numbers.
     #[must_use]
     pub const fn right(name: &'static str) -> Self {
-        Self { name, align: Align::Right, elastic: false }
+        Self { name, align: Align::Right, fit: Fit::Whole }
     }
 
     /// A column of short fixed words.
     #[must_use]
     pub const fn left(name: &'static str) -> Self {
-        Self { name, align: Align::Left, elastic: false }
+        Self { name, align: Align::Left, fit: Fit::Whole }
     }
 
     /// A column of texts that may be cut to fit.
     #[must_use]
     pub const fn elastic(name: &'static str) -> Self {
-        Self { name, align: Align::Left, elastic: true }
+        Self { name, align: Align::Left, fit: Fit::Cut }
+    }
+
+    /// A column of paths, of which the end is kept.
+    #[must_use]
+    pub const fn path(name: &'static str) -> Self {
+        Self { name, align: Align::Left, fit: Fit::CutStart }
+    }
+
+    /// A column of notes, which wrap.
+    #[must_use]
+    pub const fn note(name: &'static str) -> Self {
+        Self { name, align: Align::Left, fit: Fit::Wrap }
     }
 }
 

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::doc::{Column, Doc, Table};
-use super::figures::value;
+use super::figures::figure_value;
 use super::number::{count, plain};
 use super::report::unit;
 use crate::metrics::{Figure, Metric};
@@ -87,7 +87,7 @@ pub fn explanation_doc(metric: &Metric, wire: &ExplainWire, figure: Option<&Figu
         Some(n) => plain(n, if n.fract() == 0.0 { 0 } else { 2 }),
         None => "-".to_owned(),
     };
-    let shown = value(metric, figure.value);
+    let shown = figure_value(metric, figure.value);
     let parts = (figure.numerator, figure.denominator);
     doc.line(match parts {
         (None, None) => format!("value: {shown}"),

@@ -112,11 +112,11 @@ fn figures_table(doc: &mut Doc, analysis: &Analysis) {
     let common = reasons.into_iter().find(|(_, times)| *times > 2).map(|(reason, _)| reason);
     doc.table(table(figures, analysis, common));
     if let Some(reason) = common {
-        doc.line(format!("- {reason}"));
+        doc.line(format!("\"-\" in 95% CI: {reason}"));
     }
 }
 
-fn plural(number: u64, noun: &str) -> String {
+pub(super) fn plural(number: u64, noun: &str) -> String {
     if number == 1 { noun.to_owned() } else { format!("{noun}s") }
 }
 
@@ -166,7 +166,7 @@ fn table(figures: &[Measured], analysis: &Analysis, common: Option<&str>) -> Tab
         Column::right("value"),
         Column::left("95% CI"),
         Column::right("counts"),
-        Column::elastic("note"),
+        Column::note("note"),
     ];
     let single = |(metric, _): &&Measured| !matches!(metric.shape, Shape::Distribution(_));
     let rows = figures
@@ -175,7 +175,7 @@ fn table(figures: &[Measured], analysis: &Analysis, common: Option<&str>) -> Tab
         .map(|(metric, figure)| {
             vec![
                 metric.name.to_owned(),
-                value(metric, figure.value),
+                figure_value(metric, figure.value),
                 interval(metric, figure),
                 counts(figure),
                 note(metric, figure, analysis, common),
@@ -186,7 +186,8 @@ fn table(figures: &[Measured], analysis: &Analysis, common: Option<&str>) -> Tab
 }
 
 /// A value in the figure's own unit.
-pub(super) fn value(metric: &Metric, value: Option<f64>) -> String {
+#[must_use]
+pub fn figure_value(metric: &Metric, value: Option<f64>) -> String {
     let Some(value) = value else { return "n/a".to_owned() };
     match metric.info().unit {
         Unit::Ratio => percent(value),
@@ -247,7 +248,7 @@ fn note(metric: &Metric, figure: &Figure, analysis: &Analysis, common: Option<&s
         _ => {}
     }
     if let Some((p50, p95)) = figure.quantiles {
-        let show = |amount| value(metric, Some(amount));
+        let show = |amount| figure_value(metric, Some(amount));
         notes.push(format!("p50 {}, p95 {}", show(p50), show(p95)));
     }
     if let Some(by_k) = figure.by_k.as_ref().filter(|by_k| by_k.len() > 1) {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::doc::{Column, Doc, Table};
-use super::figures::tasks_phrase;
+use super::figures::{plural, tasks_phrase};
 use super::number::{count, percent, plain};
 
 /// The answer of `inspect`, in JSON.
@@ -105,16 +105,17 @@ const SHOWN: usize = 20;
 #[expect(clippy::cast_precision_loss, reason = "shown as a percentage")]
 pub fn inspect_doc(wire: &InspectWire) -> Doc {
     let mut doc = Doc::default();
-    let mut head = vec![format!("{} runs", count(wire.runs))];
+    let number = |n: u64, noun: &str| format!("{} {}", count(n), plural(n, noun));
+    let mut head = vec![number(wire.runs, "run")];
     let trials = wire.trials.map(|[least, most]| (least, most));
     head.push(tasks_phrase(wire.tasks, trials).unwrap_or_else(|| "no task ids".to_owned()));
     if wire.tasks > 0 && wire.runs_without_task > 0 {
-        head.push(format!("{} runs without a task id", count(wire.runs_without_task)));
+        head.push(format!("{} without a task id", number(wire.runs_without_task, "run")));
     }
-    head.push(format!("{} steps", count(wire.steps)));
-    head.push(format!("{} attempts", count(wire.attempts)));
+    head.push(number(wire.steps, "step"));
+    head.push(number(wire.attempts, "attempt"));
     if wire.turns > 0 {
-        head.push(format!("{} model turns", count(wire.turns)));
+        head.push(number(wire.turns, "model turn"));
     }
     if let Some([first, last]) = &wire.time_span {
         head.push(format!("{first} to {last}"));
@@ -122,7 +123,7 @@ pub fn inspect_doc(wire: &InspectWire) -> Doc {
     doc.title(head.join("   "));
     doc.table(Table {
         columns: vec![
-            Column::elastic("file"),
+            Column::path("file"),
             Column::left("format"),
             Column::right("records"),
             Column::right("used"),

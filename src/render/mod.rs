@@ -19,9 +19,9 @@ mod show;
 mod text;
 
 pub use csv::figures_csv;
-pub use doc::{Align, Block, Column, Doc, Table};
+pub use doc::{Align, Block, Column, Doc, Fit, Table};
 pub use explain::{ExplainWire, PartWire, explanation_doc};
-pub use figures::{FigureLine, analysis_doc, figure_lines};
+pub use figures::{FigureLine, analysis_doc, figure_lines, figure_value};
 pub use inspect::{FileWire, InspectWire, IssueWire, TokensWire, inspect_doc};
 pub use json::{compact_json, pretty_json};
 pub use markdown::markdown;
@@ -30,6 +30,6 @@ pub use number::{bytes, count, percent, plain, seconds};
 pub use report::{
     AnalyzeReport, ConfigWire, InputWire, ReportParts, ThresholdWire, WarningWire, report_wire,
 };
-pub use safe::{one_line, shorten};
+pub use safe::{one_line, shorten, shorten_start, wrap};
 pub use show::{TimelineWire, timeline_doc, timeline_wire};
 pub use text::{Style, text};

@@ -51,11 +51,55 @@ pub fn shorten(text: &str, width: usize) -> String {
     out
 }
 
+/// Cuts a text to a display width from its start, with `…` for what is cut.
+#[must_use]
+pub fn shorten_start(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    let backwards: String = text.chars().rev().collect();
+    shorten(&backwards, width).chars().rev().collect()
+}
+
+/// Breaks a text into lines of a display width, between words where it can.
+#[must_use]
+pub fn wrap(text: &str, width: usize) -> Vec<String> {
+    let width = width.max(2);
+    let mut lines = vec![String::new()];
+    let mut used = 0;
+    for word in text.split(' ') {
+        let gap = usize::from(used > 0);
+        if used > 0 && used + gap + word.width() > width {
+            lines.push(String::new());
+            used = 0;
+        } else if gap > 0 {
+            push(&mut lines, ' ');
+            used += 1;
+        }
+        for c in word.chars() {
+            let wide = c.width().unwrap_or(0);
+            if used + wide > width {
+                lines.push(String::new());
+                used = 0;
+            }
+            push(&mut lines, c);
+            used += wide;
+        }
+    }
+    lines
+}
+
+fn push(lines: &mut [String], c: char) {
+    if let Some(line) = lines.last_mut() {
+        line.push(c);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use unicode_width::UnicodeWidthStr;
 
-    use super::{one_line, shorten};
+    use super::{one_line, shorten, shorten_start, wrap};
 
     #[test]
     fn controls_and_direction_marks_are_shown_not_obeyed() {
@@ -70,6 +114,11 @@ mod tests {
     fn wide_characters_are_cut_at_whole_columns() {
         assert_eq!(shorten("数据分析任务", 7), "数据分…");
         assert_eq!(shorten("abc", 3), "abc");
+        assert_eq!(shorten_start("folder/数据.json", 9), "…据.json");
+        assert_eq!(
+            wrap("two words 数据分析 longerthanthat", 9),
+            ["two words", "数据分析", "longertha", "nthat"]
+        );
         for width in 1..20 {
             assert!(shorten("数据x分析🚧任务abcdefgh", width).width() <= width);
         }

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::doc::{Column, Doc, Table};
+use super::figures::plural;
 use super::mask::mask;
 use super::number::{count, plain, seconds};
 use super::safe::{one_line, shorten};
@@ -214,10 +215,15 @@ pub fn timeline_doc(timeline: &Timeline, place: &str) -> Doc {
 
 fn facts(timeline: &Timeline, place: &str) -> String {
     let row = &timeline.row;
+    let number = |n: u32, noun: &str| format!("{} {}", count(n.into()), plural(n.into(), noun));
     let mut facts = vec![
-        format!("{} steps, {} attempts", count(row.steps.into()), count(row.attempts.into())),
+        number(row.steps, "step"),
+        number(row.attempts, "attempt"),
         format!("{} failed", count(row.failed_all.into())),
-        format!("{} retries ({})", count(row.retries.into()), source(row.retry_source)),
+        match row.retries {
+            1 => format!("1 retry ({})", source(row.retry_source)),
+            n => format!("{} retries ({})", count(n.into()), source(row.retry_source)),
+        },
     ];
     facts.extend(row.duration_seconds.map(seconds));
     facts.extend(row.tokens.map(|tokens| format!("{} tokens", plain(tokens.total(), 0))));
@@ -252,6 +258,8 @@ fn verdict_cell(attempt: &TimelineAttempt) -> String {
 
 fn error_cell(attempt: &TimelineAttempt) -> String {
     match (&attempt.error_type, attempt.error_message.as_deref()) {
+        // A type that was read from the head of the message stands there already.
+        (Some(kind), Some(text)) if text.trim_start().starts_with(kind.as_str()) => message(text),
         (Some(kind), Some(text)) => format!("{kind}: {}", message(text)),
         (Some(kind), None) => kind.clone(),
         _ => String::new(),

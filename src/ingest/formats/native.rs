@@ -30,8 +30,10 @@ pub const NATIVE: Format = Format {
     mixes_turns: false,
 };
 
+/// A run has `steps`; so may an eval config, which is no trace.
 fn detect(probe: &Probe<'_>) -> bool {
-    probe.any_has(&["steps"])
+    let config = ["evaluation", "max_steps", "error_types", "thresholds"];
+    probe.any_has(&["steps"]) && !config.iter().any(|key| probe.any_has(&[key]))
 }
 
 #[derive(Deserialize)]
@@ -266,21 +268,17 @@ impl<'a> WireStep<'a> {
     }
 }
 
-/// Appends attempts nested in a step: each takes what it lacks from the step around it.
+/// Appends attempts nested in a step: each takes its place, name and input from the step around it
+/// where it has none. What the step records as a whole (tokens, cost, duration) goes to the last of
+/// them if none records its own, so that nothing is lost or counted twice.
 fn push_nested<'a>(
     attempts: &mut Vec<Attempt<'a>>,
     outer: &Attempt<'a>,
     list: Vec<WireStep<'a>>,
     position: usize,
 ) -> Result<(), Refusal> {
-    // Without a key of its own the step still holds its attempts together.
-    let key =
-        outer.step_id.clone().or_else(|| outer.node_id.clone()).unwrap_or_else(|| {
-            match outer.index {
-                Some(index) => Cow::Owned(format!("index {index}")),
-                None => Cow::Owned(format!("position {position}")),
-            }
-        });
+    let before = attempts.len();
+    let texts = nested_texts(outer.raw.as_deref());
     for (nth, mut inner) in list.into_iter().enumerate() {
         if matches!(inner.attempts, NestedAttempts::List(_)) {
             return Err(Refusal::of(
@@ -291,16 +289,38 @@ fn push_nested<'a>(
         if inner.kind.is_absent() {
             inner.kind = Scalar::Text(outer.kind.clone());
         }
-        let before = attempts.len();
-        inner.push_onto(attempts, position, None)?;
-        for attempt in &mut attempts[before..] {
-            attempt.step_id = Some(key.clone());
-            attempt.index = outer.index;
-            attempt.attempt = attempt.attempt.or_else(|| u32::try_from(nth + 1).ok());
-            attempt.name = attempt.name.take().or_else(|| outer.name.clone());
-            attempt.input = attempt.input.or(outer.input);
-            attempt.raw.clone_from(&outer.raw);
-        }
+        let raw = texts.get(nth).map(|text| Cow::Owned(text.get().to_owned()));
+        inner.push_onto(attempts, position, raw)?;
+    }
+    for attempt in &mut attempts[before..] {
+        attempt.nested_in = u32::try_from(position).ok();
+        attempt.step_id.clone_from(&outer.step_id);
+        attempt.node_id.clone_from(&outer.node_id);
+        attempt.index = outer.index;
+        attempt.name = attempt.name.take().or_else(|| outer.name.clone());
+        attempt.input = attempt.input.or(outer.input);
+    }
+    let nested = &attempts[before..];
+    let (tokens, cost, duration) = (
+        nested.iter().all(|attempt| attempt.tokens.is_none()),
+        nested.iter().all(|attempt| attempt.cost_usd.is_none()),
+        nested.iter().all(|attempt| attempt.duration_ms.is_none() && attempt.ended_at.is_none()),
+    );
+    if let Some(last) = attempts.last_mut() {
+        last.tokens = last.tokens.or(outer.tokens.filter(|_| tokens));
+        last.cost_usd = last.cost_usd.or(outer.cost_usd.filter(|_| cost));
+        last.duration_ms = last.duration_ms.or(outer.duration_ms.filter(|_| duration));
     }
     Ok(())
+}
+
+/// The texts of the attempts that a step nests.
+fn nested_texts(step: Option<&str>) -> Vec<&serde_json::value::RawValue> {
+    #[derive(Deserialize)]
+    struct Nest<'a> {
+        #[serde(borrow, default)]
+        attempts: Vec<&'a serde_json::value::RawValue>,
+    }
+    step.and_then(|step| serde_json::from_str::<Nest<'_>>(step).ok())
+        .map_or_else(Vec::new, |nest| nest.attempts)
 }
