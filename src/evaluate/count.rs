@@ -7,7 +7,7 @@ use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 use super::attempt::Verdict;
 use super::error_type::raw_type;
 use super::group::NO_STEP;
-use super::judge::{Judge, JudgeState, implied_before, number_of};
+use super::judge::{Judge, JudgeState, implied_before};
 use super::measure;
 use super::outcome::{Facts, decide};
 use super::row::{MidRun, Outcome, RunRow};
@@ -49,7 +49,7 @@ pub(super) fn effective<'e>(
     out: &mut Vec<Effective<'e>>,
 ) {
     out.clear();
-    let (mut before, mut implied_sum): (u32, u32) = (0, 0);
+    let mut before: u32 = 0;
     for place in state.layout.of(step) {
         let at = state.grouping.order[*place as usize] as usize;
         let record = &run.attempts[at];
@@ -79,12 +79,11 @@ pub(super) fn effective<'e>(
             }
         }
         before = before.saturating_add(implied).saturating_add(1);
-        implied_sum = implied_sum.saturating_add(implied);
         out.push(Effective {
             place: *place,
             implied: false,
             times: 1,
-            number: number_of(record, state.grouping.numbers[*place as usize], implied_sum),
+            number: state.grouping.numbers[*place as usize],
             verdict,
             error: (verdict == Verdict::Failed).then(|| name(judge, record)),
         });
@@ -139,10 +138,15 @@ pub(super) fn row(judge: &Judge<'_>, state: &mut JudgeState, run: &Trajectory<'_
         let Some(first) = attempts.first() else { continue };
         let mut counts = StepCounts { position, ..StepCounts::default() };
         let present: u32 = attempts.iter().fold(0, |sum, a| sum.saturating_add(a.times));
-        let highest = attempts.iter().map(|attempt| attempt.number).max().unwrap_or(1);
+        // Only a recorded number can tell of attempts that are not there.
+        let recorded = |attempt: &Effective<'_>| {
+            let at = state.grouping.order[attempt.place as usize] as usize;
+            run.attempts[at].attempt
+        };
+        let highest = attempts.iter().filter_map(recorded).max().unwrap_or(1);
         let retries = highest.saturating_sub(1).max(present.saturating_sub(1));
         let lost = retries.saturating_add(1).saturating_sub(present);
-        let lost_first = first.number > 1 && lost > 0;
+        let lost_first = first.number > 1;
         let mut failed_before = false;
         let mut first_failed = None;
         for (nth, attempt) in attempts.iter().enumerate() {

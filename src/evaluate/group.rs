@@ -1,8 +1,8 @@
 //! Which attempts belong to one step (`METRICS.md`, "Which attempts belong together").
 //!
 //! Owns the order of records and the three rules, in their order: recorded numbers, counts and
-//! keys; a repeated request id; a failed action followed by the same one. Refuses to judge: it is
-//! told which records passed and failed.
+//! keys; a repeated request id; a failed action followed by the same one. Refuses to judge: it
+//! asks which records passed and failed.
 
 use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 
@@ -26,6 +26,17 @@ pub(super) struct Grouping {
     pub(super) source: Option<RetrySource>,
     /// For each record in `order`: whether rule 3 made it a retry, and then whether the input is the same.
     pub(super) inferred: Vec<Option<bool>>,
+}
+
+/// A record whose place among the steps is known.
+#[derive(Clone, Copy)]
+pub(super) struct Placed {
+    /// Index into `Trajectory::attempts`.
+    pub(super) at: usize,
+    /// Position of its step in the run, from 1.
+    pub(super) position: u32,
+    /// Its number among the attempts of its step, from 1.
+    pub(super) number: u32,
 }
 
 /// Stands for the step of a record that is none.
@@ -62,13 +73,14 @@ impl Grouping {
         }
     }
 
-    /// Puts each record that is a step into its step. `verdicts` are by place in
-    /// `Trajectory::attempts`; `keeps` tells which records are steps.
+    /// Puts each record that is a step into its step. `keeps` tells which records are steps; `judge`
+    /// is asked for each in order, once its place is known: what belongs together hangs on what
+    /// passed before, and an expression may read the place.
     pub(super) fn group(
         &mut self,
         run: &Trajectory<'_>,
-        verdicts: &[Verdict],
         keeps: &dyn Fn(&Attempt<'_>) -> bool,
+        judge: &mut dyn FnMut(Placed) -> Verdict,
     ) {
         self.step_of.clear();
         self.numbers.clear();
@@ -77,13 +89,13 @@ impl Grouping {
         self.steps = 0;
         let attempts = &run.attempts;
         let source = if has_numbers(attempts) || repeats(attempts.iter().filter_map(key)) {
-            self.by_keys(attempts, verdicts, keeps);
+            self.by_keys(attempts, keeps, judge);
             RetrySource::Recorded
         } else if repeats(attempts.iter().filter_map(|attempt| attempt.request_id.as_deref())) {
-            self.by_request(attempts, keeps);
+            self.by_request(attempts, keeps, judge);
             RetrySource::Recorded
         } else {
-            self.by_inference(attempts, verdicts, keeps);
+            self.by_inference(attempts, keeps, judge);
             RetrySource::Inferred
         };
         self.source = Some(run.retry_source.unwrap_or(source));
@@ -104,8 +116,8 @@ impl Grouping {
     fn by_keys(
         &mut self,
         attempts: &[Attempt<'_>],
-        verdicts: &[Verdict],
         keeps: &dyn Fn(&Attempt<'_>) -> bool,
+        judge: &mut dyn FnMut(Placed) -> Verdict,
     ) {
         let mut open: HashMap<Key<'_>, Latest> = HashMap::new();
         let mut alike: HashMap<(&str, Option<&str>), Latest> = HashMap::new();
@@ -124,23 +136,21 @@ impl Grouping {
             let joined = nest.or_else(|| match key {
                 Some(key) => open.get(&key).filter(|latest| {
                     // A repeat of an id after a pass is a revisit, unless its number rises.
-                    verdicts[latest.record] != Verdict::Passed
+                    latest.verdict != Verdict::Passed
                         || attempt.attempt.is_some_and(|number| number > latest.highest)
                 }),
                 None => alike.get(&named).filter(|latest| {
                     attempt.attempt.is_some_and(|number| number > 1 && number > latest.highest)
                 }),
             });
-            let number = attempt
-                .attempt
-                .unwrap_or_else(|| joined.map_or(1, |latest| latest.highest.saturating_add(1)));
-            let latest = match joined {
-                Some(latest) => {
-                    Latest { step: latest.step, record: at, highest: latest.highest.max(number) }
-                }
-                None => Latest { step: self.new_step(), record: at, highest: number },
-            };
-            self.put(latest.step, number);
+            let highest = joined.map_or(0, |latest| latest.highest);
+            // A record with a count is the last of as many attempts.
+            let counted = attempt.attempts_total.unwrap_or(0).max(highest.saturating_add(1));
+            let number = attempt.attempt.unwrap_or(counted);
+            let step = joined.map(|latest| latest.step).unwrap_or_else(|| self.new_step());
+            let verdict = judge(Placed { at, position: step + 1, number });
+            let latest = Latest { step, verdict, highest: highest.max(number) };
+            self.put(step, number);
             if let Some(key) = key {
                 open.insert(key, latest);
             }
@@ -152,10 +162,16 @@ impl Grouping {
     }
 
     /// Rule 2: the same request id, or tool call id, again.
-    fn by_request(&mut self, attempts: &[Attempt<'_>], keeps: &dyn Fn(&Attempt<'_>) -> bool) {
+    fn by_request(
+        &mut self,
+        attempts: &[Attempt<'_>],
+        keeps: &dyn Fn(&Attempt<'_>) -> bool,
+        judge: &mut dyn FnMut(Placed) -> Verdict,
+    ) {
         let mut open: HashMap<&str, (u32, u32)> = HashMap::new();
         for place in 0..self.order.len() {
-            let attempt = &attempts[self.order[place] as usize];
+            let at = self.order[place] as usize;
+            let attempt = &attempts[at];
             if !keeps(attempt) {
                 self.put(NO_STEP, 0);
                 continue;
@@ -165,6 +181,7 @@ impl Grouping {
                 Some((step, number)) => (step, number.saturating_add(1)),
                 None => (self.new_step(), 1),
             };
+            judge(Placed { at, position: step + 1, number });
             self.put(step, number);
             if let Some(id) = attempt.request_id.as_deref() {
                 open.insert(id, (step, number));
@@ -176,40 +193,46 @@ impl Grouping {
     fn by_inference(
         &mut self,
         attempts: &[Attempt<'_>],
-        verdicts: &[Verdict],
         keeps: &dyn Fn(&Attempt<'_>) -> bool,
+        judge: &mut dyn FnMut(Placed) -> Verdict,
     ) {
         // The last action, with its step and number; model turns in between do not break the chain,
         // and actions that are no steps by the config do.
-        let mut last: Option<(usize, u32, u32)> = None;
+        let mut last: Option<(usize, Verdict, u32, u32)> = None;
         for place in 0..self.order.len() {
             let at = self.order[place] as usize;
             let attempt = &attempts[at];
             let (kept, turn) = (keeps(attempt), attempt.turn || is_model_turn(&attempt.kind));
             if turn || !kept {
-                let step = if kept { self.new_step() } else { NO_STEP };
-                self.put(step, 1);
+                if kept {
+                    let step = self.new_step();
+                    judge(Placed { at, position: step + 1, number: 1 });
+                    self.put(step, 1);
+                } else {
+                    self.put(NO_STEP, 0);
+                }
                 if !turn {
                     last = None;
                 }
                 continue;
             }
-            let repeated = last.filter(|(before, _, _)| {
-                let before_attempt = &attempts[*before];
-                verdicts[*before] == Verdict::Failed
-                    && before_attempt.kind == attempt.kind
-                    && before_attempt.name == attempt.name
+            let repeated = last.filter(|(before, verdict, _, _)| {
+                let before = &attempts[*before];
+                *verdict == Verdict::Failed
+                    && before.kind == attempt.kind
+                    && before.name == attempt.name
             });
             let (step, number) = match repeated {
-                Some((before, step, number)) => {
+                Some((before, _, step, number)) => {
                     let same = attempt.input.is_some() && attempt.input == attempts[before].input;
                     self.inferred[place] = Some(same);
                     (step, number.saturating_add(1))
                 }
                 None => (self.new_step(), 1),
             };
+            let verdict = judge(Placed { at, position: step + 1, number });
             self.put(step, number);
-            last = Some((at, step, number));
+            last = Some((at, verdict, step, number));
         }
     }
 }
@@ -218,7 +241,7 @@ impl Grouping {
 #[derive(Clone, Copy)]
 struct Latest {
     step: u32,
-    record: usize,
+    verdict: Verdict,
     /// The highest number in the step so far.
     highest: u32,
 }
@@ -243,7 +266,9 @@ fn key<'k>(attempt: &'k Attempt<'_>) -> Option<Key<'k>> {
 }
 
 fn has_numbers(attempts: &[Attempt<'_>]) -> bool {
-    attempts.iter().any(|attempt| attempt.attempt.is_some() || attempt.attempts_total.is_some())
+    attempts
+        .iter()
+        .any(|a| a.attempt.is_some() || a.attempts_total.is_some() || a.nested_in.is_some())
 }
 
 fn repeats<K: std::hash::Hash + Eq>(mut keys: impl Iterator<Item = K>) -> bool {

@@ -6,11 +6,11 @@
 use std::collections::BTreeMap;
 
 use super::attempt::{Subtask, Verdict, by_record};
-use super::group::{Grouping, NO_STEP};
+use super::group::{Grouping, NO_STEP, Placed};
 use super::row::RunRow;
 use super::timeline::Timeline;
 use crate::config::{EvalConfig, ExitCodes, StepSelection};
-use crate::expr::{Evaluator, Observations, Root, Segment};
+use crate::expr::{Evaluator, Observations};
 use crate::model::{Attempt, ErrorInfo, ErrorOrigin, Place, Trajectory};
 
 /// Details kept per kind of note; the smallest are kept, so that the order of runs does not matter.
@@ -20,8 +20,6 @@ const KEPT_DETAILS: usize = 20;
 #[derive(Debug)]
 pub struct Judge<'c> {
     pub(super) config: &'c EvalConfig,
-    /// Whether `subtask_passed` reads the computed position or number of an attempt.
-    reads_position: bool,
 }
 
 /// Scratch and observations of one thread.
@@ -141,12 +139,6 @@ pub(super) fn implied_before(attempt: &Attempt<'_>, before: u32) -> u32 {
     attempt.attempts_total.map_or(0, |total| total.saturating_sub(before.saturating_add(1)))
 }
 
-/// The number of a record among the attempts of its step: as recorded, else counted, implied ones
-/// before it among them.
-pub(super) fn number_of(attempt: &Attempt<'_>, counted: u32, implied: u32) -> u32 {
-    attempt.attempt.unwrap_or_else(|| counted.saturating_add(implied))
-}
-
 fn keeps(selection: &StepSelection, attempt: &Attempt<'_>) -> bool {
     match selection {
         StepSelection::Tools => !attempt.turn,
@@ -158,14 +150,8 @@ fn keeps(selection: &StepSelection, attempt: &Attempt<'_>) -> bool {
 impl<'c> Judge<'c> {
     /// A judge that goes by `config`.
     #[must_use]
-    pub fn new(config: &'c EvalConfig) -> Self {
-        let reads_position = config.subtask_passed.as_ref().is_some_and(|program| {
-            program.paths().iter().any(|path| {
-                path.root == Root::Subtask
-                    && matches!(path.segments.first(), Some(Segment::Key(key)) if key == "index" || key == "attempt")
-            })
-        });
-        Self { config, reads_position }
+    pub const fn new(config: &'c EvalConfig) -> Self {
+        Self { config }
     }
 
     /// Fresh scratch.
@@ -193,67 +179,36 @@ impl<'c> Judge<'c> {
 
     /// Finds what passed and what belongs together; leaves the result in `state`.
     pub(super) fn arrange(&self, state: &mut JudgeState, run: &Trajectory<'_>) {
-        state.grouping.sort(run);
-        state.verdicts.clear();
-        for attempt in &run.attempts {
-            let (verdict, unknown) = by_record(attempt, self.error(attempt));
-            if unknown && state.subtask_passed.is_none() {
-                let word = attempt.status.as_deref().unwrap_or_default();
-                state.notes.add("unknown_status", word, run.place);
-            }
-            state.verdicts.push(verdict);
-        }
-        if self.reads_position {
-            // The expression sees positions, and those are known only once steps are told apart; so
-            // they are told apart by what the record says.
-            self.group(state, run);
-            self.apply_expression(state, run);
-        } else {
-            self.apply_expression(state, run);
-            self.group(state, run);
-        }
-    }
-
-    fn group(&self, state: &mut JudgeState, run: &Trajectory<'_>) {
+        let JudgeState { subtask_passed, notes, grouping, verdicts, layout, .. } = state;
+        verdicts.clear();
+        verdicts.resize(run.attempts.len(), Verdict::Neither);
+        grouping.sort(run);
         let keeps = |attempt: &Attempt<'_>| keeps(&self.config.steps, attempt);
-        state.grouping.group(run, &state.verdicts, &keeps);
-        state.layout.build(&state.grouping);
-    }
-
-    /// Lets `subtask_passed` decide every attempt that is not open.
-    fn apply_expression(&self, state: &mut JudgeState, run: &Trajectory<'_>) {
-        let Some(evaluator) = &mut state.subtask_passed else { return };
-        let verdicts = &mut state.verdicts;
-        let mut judge = |at: usize, position: u32, number: u32| {
-            let attempt = &run.attempts[at];
-            let subtask = Subtask { attempt, error: self.error(attempt), position, number };
-            if verdicts[at] == Verdict::Neither {
-                evaluator.observe(&subtask);
-            } else {
-                let passed = evaluator.eval(&subtask);
-                verdicts[at] = if passed { Verdict::Passed } else { Verdict::Failed };
-            }
-        };
-        if !self.reads_position {
-            for at in 0..run.attempts.len() {
-                if keeps(&self.config.steps, &run.attempts[at]) {
-                    judge(at, 0, 0);
+        grouping.group(run, &keeps, &mut |placed: Placed| {
+            let attempt = &run.attempts[placed.at];
+            let error = self.error(attempt);
+            let (mut verdict, unknown) = by_record(attempt, error);
+            if let Some(evaluator) = subtask_passed {
+                let (position, number) = (placed.position, placed.number);
+                let subtask = Subtask { attempt, error, position, number };
+                if verdict == Verdict::Neither {
+                    evaluator.observe(&subtask);
+                } else if evaluator.eval(&subtask) {
+                    verdict = Verdict::Passed;
+                } else {
+                    verdict = Verdict::Failed;
                 }
+            } else if unknown {
+                notes.add(
+                    "unknown_status",
+                    attempt.status.as_deref().unwrap_or_default(),
+                    run.place,
+                );
             }
-            return;
-        }
-        for (position, step) in (1..).zip(0..state.grouping.steps as usize) {
-            let (mut before, mut implied_sum): (u32, u32) = (0, 0);
-            for place in state.layout.of(step) {
-                let at = state.grouping.order[*place as usize] as usize;
-                let record = &run.attempts[at];
-                let implied = implied_before(record, before);
-                before = before.saturating_add(implied).saturating_add(1);
-                implied_sum = implied_sum.saturating_add(implied);
-                let counted = state.grouping.numbers[*place as usize];
-                judge(at, position, number_of(record, counted, implied_sum));
-            }
-        }
+            verdicts[placed.at] = verdict;
+            verdict
+        });
+        layout.build(grouping);
     }
 
     /// Judges one run.

@@ -1,6 +1,6 @@
 //! Duration, tokens and cost of a run.
 
-use crate::model::{Attempt, Stamp, Time, Tokens, Trajectory};
+use crate::model::{Stamp, Time, Tokens, Trajectory};
 
 use super::judge::Notes;
 
@@ -12,8 +12,8 @@ pub(super) fn duration(run: &Trajectory<'_>, notes: &mut Notes) -> Option<f64> {
         .or_else(|| over_attempts(run, &mut mixed))
         .or_else(|| run.duration_ms.map(|ms| ms / 1e3))
         .or_else(|| {
-            let known = || run.attempts.iter().filter_map(seconds);
-            known().next().map(|_| known().sum::<f64>())
+            let known = || run.attempts.iter().filter_map(|attempt| attempt.duration_ms);
+            known().next().map(|_| known().sum::<f64>() / 1e3)
         });
     if mixed {
         notes.add("mixed_time_zones", "", run.place);
@@ -26,16 +26,6 @@ pub(super) fn duration(run: &Trajectory<'_>, notes: &mut Notes) -> Option<f64> {
         }
         None => None,
     }
-}
-
-/// Seconds of one attempt.
-fn seconds(attempt: &Attempt<'_>) -> Option<f64> {
-    let timed = || {
-        let (start, end) =
-            (attempt.started_at.as_ref()?.time()?, attempt.ended_at.as_ref()?.time()?);
-        end.seconds_since(start)
-    };
-    attempt.duration_ms.map(|ms| ms / 1e3).or_else(timed)
 }
 
 fn between(start: &Option<Stamp<'_>>, end: &Option<Stamp<'_>>, mixed: &mut bool) -> Option<f64> {

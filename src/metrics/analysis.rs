@@ -190,8 +190,7 @@ impl Analysis {
 }
 
 fn retries(rows: &[&RunRow]) -> Retries {
-    // A run without attempts says neither.
-    let any = |source| rows.iter().any(|row| row.attempts > 0 && row.retry_source == source);
+    let any = |source| rows.iter().any(|row| row.retry_source == source);
     let (recorded, inferred) = (any(RetrySource::Recorded), any(RetrySource::Inferred));
     match (recorded, inferred) {
         (true, true) => Retries::Mixed,
