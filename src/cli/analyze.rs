@@ -27,7 +27,11 @@ pub(super) fn run(args: &Analyze, global: &Global) -> Outcome {
         false,
         &|judge, state, run| (judge.row(state, run), ()),
     )?;
-    set.require_runs()?;
+    if let Err(failure) = set.require_runs() {
+        // What was noticed may be why there is none.
+        set.warn(global);
+        return Err(failure);
+    }
     let rows: Vec<&RunRow> = set.rows.iter().collect();
     let key = by.as_ref().map(By::key);
     let value = |row: &RunRow| by.as_ref().and_then(|by| by.value(row));

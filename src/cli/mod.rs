@@ -89,9 +89,11 @@ pub fn main() -> Status {
     }
 }
 
-/// Writes a line to standard error; a closed one is no reason to fail.
-pub(crate) fn complain(line: &str) {
-    drop(writeln!(std::io::stderr().lock(), "{line}"));
+/// Writes to standard error, without what could disturb a terminal: names of files and texts of
+/// traces are in it. A closed one is no reason to fail.
+pub(crate) fn complain(text: &str) {
+    let safe: Vec<String> = text.lines().map(crate::render::one_line).collect();
+    drop(writeln!(std::io::stderr().lock(), "{}", safe.join("\n")));
 }
 
 fn dispatch(args: Args) -> Outcome {

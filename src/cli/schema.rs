@@ -1,5 +1,7 @@
 //! `agenteval schema`: JSON Schemas of what is read and written.
 
+use schemars::generate::SchemaSettings;
+
 use super::args::{Schema, SchemaKind};
 use super::{Outcome, output};
 use crate::config::config_schema;
@@ -11,7 +13,12 @@ pub(super) fn run(args: &Schema) -> Outcome {
     let schema = match args.kind {
         SchemaKind::Config => config_schema(),
         SchemaKind::Trace => trace_schema(),
-        SchemaKind::Report => schemars::schema_for!(AnalyzeReport).into(),
+        // As written, so that a part which is left out when empty is not required.
+        SchemaKind::Report => SchemaSettings::draft2020_12()
+            .for_serialize()
+            .into_generator()
+            .into_root_schema_for::<AnalyzeReport>()
+            .into(),
     };
     output::print(&pretty_json(&schema))
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::formats::{Format, Parsed, Record, Refusal};
+use super::formats::{Format, Parsed, Record, Refusal, TRUNCATED};
 use super::read::Visitor;
 use super::repair;
 use super::scan::end_of_value;
@@ -32,6 +32,17 @@ pub(super) fn batches(spans: &[Span]) -> Vec<&[Span]> {
     batches
 }
 
+/// How far inside a record of the file a record was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Depth {
+    /// It is a record of the file.
+    Outer,
+    /// It is an element of an array that one wraps.
+    Wrapped,
+    /// It stood behind damage.
+    Hidden,
+}
+
 /// A block of a file.
 pub(super) struct Block<'b> {
     pub(super) bytes: &'b [u8],
@@ -50,10 +61,22 @@ impl<'b> Block<'b> {
         }
     }
 
-    /// The records inside a refused one: the elements it wraps, or the sound ones that its damage hides.
-    pub(super) fn within(&self, span: Span, format: &Format) -> Option<Vec<Span>> {
+    /// The end of a record.
+    pub(super) fn end_of(&self, span: Span) -> Place {
+        Place { file: self.file, line: 0, byte: self.base + span.end as u64 }
+    }
+
+    /// The records inside a refused one: the elements it wraps, or the sound ones that its damage
+    /// hides. What is wrapped may be damaged too, and what damage hid is not looked into again.
+    pub(super) fn within(
+        &self,
+        span: Span,
+        depth: Depth,
+        format: &Format,
+    ) -> Option<(Vec<Span>, Depth)> {
         let bytes = &self.bytes[span.start..span.end];
-        if let Some(elements) = wrapped_elements(bytes, format.wrappers)
+        if depth == Depth::Outer
+            && let Some(elements) = wrapped_elements(bytes, format.wrappers)
             && format.wrappers.iter().any(|key| !key.is_empty())
         {
             let shift = |inner: Span| Span {
@@ -61,11 +84,14 @@ impl<'b> Block<'b> {
                 end: span.start + inner.end,
                 line: 0,
             };
-            return Some(elements.into_iter().map(shift).collect());
+            return Some((elements.into_iter().map(shift).collect(), Depth::Wrapped));
         }
-        if span.line > 0 {
+        if depth == Depth::Hidden || span.line > 0 {
             return None; // a line holds no other record
         }
+        // On one line there is nothing to start again from; and to find the column of each of many
+        // records on one line would be quadratic.
+        memchr::memchr(b'\n', bytes)?;
         let column = self.bytes[..span.start].iter().rev().take_while(|b| **b != b'\n').count();
         let cuts = restarts(bytes, column);
         if cuts.is_empty() || serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_ok() {
@@ -74,15 +100,20 @@ impl<'b> Block<'b> {
         let starts = std::iter::once(0).chain(cuts.iter().copied());
         let ends = cuts.iter().copied().chain(std::iter::once(bytes.len()));
         let trimmed = |(start, end): (usize, usize)| {
-            // What separates it from the next element, or closes the array, is no part of it.
+            // What separates it from the next element, or closes the array and the object around
+            // it, is no part of it.
             let text = bytes[start..end].trim_ascii_end();
-            let after = |b: &u8| matches!(b, b',' | b']' | b' ' | b'\t' | b'\r' | b'\n');
+            let after = |b: &u8| match b {
+                b',' | b']' | b' ' | b'\t' | b'\r' | b'\n' => true,
+                b'}' => depth == Depth::Wrapped,
+                _ => false,
+            };
             let length = end_of_value(text)
                 .filter(|length| text[*length..].iter().all(after))
                 .unwrap_or(text.len());
             Span { start: span.start + start, end: span.start + start + length, line: 0 }
         };
-        Some(starts.zip(ends).map(trimmed).collect())
+        Some((starts.zip(ends).map(trimmed).collect(), Depth::Hidden))
     }
 }
 
@@ -103,7 +134,7 @@ impl<V: Visitor> WholeReader<'_, V> {
     ) -> Vec<Outcome<V::Out>> {
         let mut outcomes = Vec::with_capacity(spans.len());
         for span in spans {
-            self.record(state, block, *span, true, &mut outcomes);
+            self.record(state, block, *span, Depth::Outer, &mut outcomes);
         }
         outcomes
     }
@@ -114,7 +145,7 @@ impl<V: Visitor> WholeReader<'_, V> {
         state: &mut V::State,
         block: &Block<'_>,
         span: Span,
-        fresh: bool,
+        depth: Depth,
         outcomes: &mut Vec<Outcome<V::Out>>,
     ) {
         let record = block.record(span);
@@ -125,9 +156,16 @@ impl<V: Visitor> WholeReader<'_, V> {
             }
             Err(refusal) => refusal,
         };
-        if fresh && let Some(inner) = block.within(span, self.format) {
+        let cut = refusal.code == TRUNCATED;
+        if let Some((inner, depth)) = block.within(span, depth, self.format)
+            && !(cut && inner.is_empty())
+        {
             for span in inner {
-                self.record(state, block, span, false, outcomes);
+                self.record(state, block, span, depth, outcomes);
+            }
+            // Where the last record inside is whole, nothing else tells of the cut.
+            if cut && let Some((Ok((_, issues)), _)) = outcomes.last_mut() {
+                issues.push(cut_between(block.end_of(span)));
             }
             return;
         }
@@ -150,6 +188,12 @@ impl<V: Visitor> WholeReader<'_, V> {
     ) -> (Vec<V::Out>, Vec<Issue>) {
         (runs.iter().map(|run| self.visitor.visit(state, run)).collect(), issues)
     }
+}
+
+/// That a list of records has no end, after a record that is whole.
+pub(super) fn cut_between(place: Place) -> Issue {
+    let message = "the array of records has no end: what followed its last record is lost";
+    Issue::warning("truncated_array", place, message)
 }
 
 /// The reason of a refusal; for damage, the one that the repairer gives, with its byte.

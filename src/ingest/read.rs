@@ -5,9 +5,9 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::block::{Block, Outcome, WholeReader, batches, describe};
+use super::block::{Block, Depth, Outcome, WholeReader, batches, cut_between, describe};
 use super::feed::Feed;
-use super::formats::{self, Assembler, Fate, Format, Reader, Record};
+use super::formats::{self, Assembler, Fate, Format, Reader, Record, TRUNCATED};
 use super::source::{self, Source, Stream};
 use super::split::{Framing, Span, Splitter};
 use super::{FileTally, ReadError, Tally, repair};
@@ -251,6 +251,9 @@ impl<V: Visitor> Session<'_, V> {
                 place,
                 format!("the stream ends in an error: {reason}; what came before it was read"),
             ));
+        } else if splitter.cut_between() {
+            let place = Place { file, line: 0, byte: feed.offset() };
+            self.tally.issues.push(cut_between(place));
         }
         Ok(())
     }
@@ -338,16 +341,16 @@ impl<V: Visitor> Session<'_, V> {
                 self.assemblers.len() - 1
             }
         };
-        let mut queue = vec![(span, true)];
-        while let Some((span, fresh)) = queue.pop() {
+        let mut queue = vec![(span, Depth::Outer)];
+        let mut cut = false;
+        while let Some((span, depth)) = queue.pop() {
             let record = block.record(span);
             let mut fate = self.assemblers[at].1.push(&record);
             let mut repaired = false;
-            if let Fate::Refused(refusal) = &fate
-                && fresh
-            {
-                if let Some(more) = block.within(span, format) {
-                    queue.extend(more.into_iter().rev().map(|span| (span, false)));
+            if let Fate::Refused(refusal) = &fate {
+                if let Some((more, depth)) = block.within(span, depth, format) {
+                    queue.extend(more.into_iter().rev().map(|span| (span, depth)));
+                    cut = refusal.code == TRUNCATED;
                     continue;
                 }
                 if refusal.repairable
@@ -367,10 +370,15 @@ impl<V: Visitor> Session<'_, V> {
                 Fate::Merged(rule) => *tally.merged.entry(rule).or_default() += 1,
                 Fate::Ignored(rule) => *tally.ignored.entry(rule).or_default() += 1,
                 Fate::Refused(refusal) => {
+                    // A cut-off last record tells of the cut by itself.
+                    cut &= !queue.is_empty();
                     let message = describe(&refusal, record.bytes);
                     self.reject(block.file, Issue::rejected(refusal.code, record.place, message))?;
                 }
             }
+        }
+        if cut {
+            self.tally.issues.push(cut_between(block.end_of(span)));
         }
         Ok(())
     }

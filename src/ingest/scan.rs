@@ -102,16 +102,17 @@ pub fn top_keys(object: &[u8]) -> Vec<String> {
     keys
 }
 
-/// Offset of the array that stands under one of `keys` at the top level of an object.
+/// Offsets of the arrays that stand under any of `keys` at the top level of an object.
 #[must_use]
-pub fn find_array(object: &[u8], keys: &[&str]) -> Option<usize> {
-    let mut members = TopLevel::of(object)?;
+pub fn find_arrays(object: &[u8], keys: &[&str]) -> Vec<usize> {
+    let mut arrays = Vec::new();
+    let Some(mut members) = TopLevel::of(object) else { return arrays };
     while let Top::Member(key, value) = members.next() {
         if object.get(value) == Some(&b'[') && keys.iter().any(|known| known.as_bytes() == key) {
-            return Some(value);
+            arrays.push(value);
         }
     }
-    None
+    arrays
 }
 
 #[cfg(test)]

@@ -158,10 +158,11 @@ pub(super) fn open(path: &Path) -> Result<Stream, ReadError> {
     if let Some(error) = error {
         return Err(fail(error.to_string()));
     }
-    io::Seek::rewind(&mut file).or_else(|error| {
-        // A pipe cannot be rewound; it has no zip either, and what was read is put back below.
-        if length == 0 { Ok(()) } else { Err(fail(error.to_string())) }
-    })?;
+    if io::Seek::rewind(&mut file).is_err() {
+        // A pipe cannot be rewound: what was read is put back. It can be no zip either.
+        let head = io::Cursor::new(head.into_iter().take(length).collect::<Vec<u8>>());
+        return decompress(Box::new(head.chain(file)), path);
+    }
     if head.starts_with(b"PK\x03\x04") || head.starts_with(b"PK\x05\x06") {
         let archive = zip::ZipArchive::new(file)
             .map_err(|error| fail(format!("damaged zip archive: {error}")))?;

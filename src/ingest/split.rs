@@ -31,7 +31,8 @@ impl Framing {
     /// Tells the framing from the start of a file.
     ///
     /// A `{` file is lines if its first line is a whole value, or if some line is one and every
-    /// line starts with `{`, as in NDJSON whose first line is damaged.
+    /// line starts with `{`, as in NDJSON whose first line is damaged. Lines that a comma or another
+    /// value follows, or a closing bracket, are parts of something larger.
     #[must_use]
     pub fn of(head: &[u8]) -> Self {
         let text = head.trim_ascii_start();
@@ -45,9 +46,16 @@ impl Framing {
                         continue;
                     }
                     if line[0] != b'{' {
-                        return if whole { Self::Lines } else { Self::Values };
+                        // What is closed or goes on here was opened above: the lines are parts of
+                        // one value.
+                        let part = matches!(line[0], b']' | b'}' | b',');
+                        return if whole && !part { Self::Lines } else { Self::Values };
                     }
-                    whole |= is_whole_value(line);
+                    let rest = end_of_first_value(line).map(|end| line[end..].trim_ascii_start());
+                    if rest.is_some_and(|rest| matches!(rest.first(), Some(b',' | b'{'))) {
+                        return Self::Values;
+                    }
+                    whole |= rest.is_some_and(<[u8]>::is_empty);
                     if nth == 0 && whole {
                         return Self::Lines;
                     }
@@ -64,12 +72,12 @@ impl Framing {
     }
 }
 
-/// Whether the brackets of a text that starts with one close exactly at its end.
-fn is_whole_value(text: &[u8]) -> bool {
+/// Where the brackets of a text that starts with one close.
+fn end_of_first_value(text: &[u8]) -> Option<usize> {
     let mut scanner = Scanner::new(false);
     let mut spans = Vec::new();
     scanner.scan(text, false, &mut spans);
-    spans.first().is_some_and(|span| span.start == 0 && span.end == text.len())
+    spans.first().filter(|span| span.start == 0).map(|span| span.end)
 }
 
 /// Cuts a stream of blocks into records.
@@ -99,12 +107,21 @@ impl Splitter {
         }
     }
 
+    /// Whether the stream, read to its end, lacks the end of its array after a whole record: then
+    /// nothing else tells that it was cut.
+    #[must_use]
+    pub fn cut_between(&self) -> bool {
+        self.framing == Framing::Elements && !self.scanner.ended
+    }
+
     fn lines(&mut self, buffer: &[u8], end: bool, spans: &mut Vec<Span>) -> usize {
         let mut start = 0;
         let mut push = |start: usize, stop: usize, line: u64| {
-            let text = &buffer[start..stop];
-            let lead = text.len() - text.trim_ascii_start().len();
-            let text = text.trim_ascii();
+            let text = buffer[start..stop].trim_ascii_end();
+            // Files joined by hand have a byte order mark in the middle.
+            let rest = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text).trim_ascii_start();
+            let lead = text.len() - rest.len();
+            let text = rest;
             if !text.is_empty() {
                 spans.push(Span { start: start + lead, end: start + lead + text.len(), line });
             }
@@ -137,6 +154,8 @@ pub struct Scanner {
     at: usize,
     /// Whether the current value is no object or array: a bare word, number or string.
     bare: bool,
+    /// Whether what was scanned ends with the end of the outer array, or in the middle of a value.
+    ended: bool,
 }
 
 impl Scanner {
@@ -151,6 +170,7 @@ impl Scanner {
             start: None,
             at: 0,
             bare: false,
+            ended: false,
         }
     }
 
@@ -196,6 +216,7 @@ impl Scanner {
                         if self.elements && byte == b'[' && self.depth == 0 {
                             // The outer array itself; a second one in a row is the same to us.
                             self.elements = true;
+                            self.ended = false;
                             self.at += 1;
                             continue;
                         }
@@ -210,7 +231,10 @@ impl Scanner {
                         close(&mut self.start, self.at + 1);
                     }
                 }
-                b']' if self.elements => close(&mut self.start, self.at),
+                b']' if self.elements => {
+                    close(&mut self.start, self.at);
+                    self.ended = true;
+                }
                 b',' | b' ' | b'\t' | b'\r' | b'\n' => {
                     if self.bare {
                         close(&mut self.start, self.at);
@@ -227,6 +251,7 @@ impl Scanner {
             self.at += 1;
         }
         if end {
+            self.ended |= self.start.is_some();
             close(&mut self.start, buffer.len());
         }
     }
@@ -245,19 +270,25 @@ pub fn restarts(value: &[u8], column: usize) -> Vec<usize> {
         .collect()
 }
 
-/// The elements of the array that stands under one of `keys` at the top level of an object.
+/// The elements of the arrays that stand under `keys` at the top level of an object.
 ///
 /// Works on a damaged or cut-off object as far as it goes. `None` where there is no such array.
 #[must_use]
 pub fn wrapped_elements(object: &[u8], keys: &[&str]) -> Option<Vec<Span>> {
-    let array = super::scan::find_array(object, keys)?;
-    let mut scanner = Scanner::new(true);
+    let arrays = super::scan::find_arrays(object, keys);
+    if arrays.is_empty() {
+        return None;
+    }
     let mut spans = Vec::new();
-    let end = super::scan::end_of_value(&object[array..]).map_or(object.len(), |len| array + len);
-    scanner.scan(&object[array..end], true, &mut spans);
-    for span in &mut spans {
-        span.start += array;
-        span.end += array;
+    for array in arrays {
+        let before = spans.len();
+        let end = super::scan::end_of_value(&object[array..]);
+        let end = end.map_or(object.len(), |length| array + length);
+        Scanner::new(true).scan(&object[array..end], true, &mut spans);
+        for span in &mut spans[before..] {
+            span.start += array;
+            span.end += array;
+        }
     }
     Some(spans)
 }
@@ -308,9 +339,28 @@ mod tests {
     }
 
     #[test]
+    fn an_array_without_its_end_is_noticed_where_no_record_tells_of_it() {
+        for (text, cut) in [
+            ("[{},\n{},\n", true),
+            ("[{}", true),
+            ("[", true),
+            ("[{},{}]\n", false),
+            ("[]", false),
+            ("[{},{\"a\":", false), // the cut record tells
+            ("{}\n{}\n", false),
+        ] {
+            let mut splitter = Splitter::new(Framing::of(text.as_bytes()));
+            splitter.split(text.as_bytes(), true, &mut Vec::new());
+            assert_eq!(splitter.cut_between(), cut, "{text:?}");
+        }
+    }
+
+    #[test]
     fn a_damaged_first_line_does_not_hide_that_a_file_is_lines() {
         assert_eq!(Framing::of(b"{\"steps\":[{\"ty\n{\"steps\":[]}\n"), Framing::Lines);
         assert_eq!(Framing::of(b"{\n\"steps\":[]\n}\n"), Framing::Values);
+        assert_eq!(Framing::of(b"{\"runs\":[\n{\"a\":1},\n{\"b\":1}\n]}\n"), Framing::Values);
+        assert_eq!(Framing::of(b"{\"runs\":[\n{\"a\":1}\n]\n}\n"), Framing::Values);
         assert_eq!(Framing::of(b"  {\"steps\":["), Framing::Lines);
     }
 

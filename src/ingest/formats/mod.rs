@@ -108,6 +108,9 @@ pub struct Refusal {
     pub repairable: bool,
 }
 
+/// The code of a record that ends too early.
+pub const TRUNCATED: &str = "truncated_record";
+
 impl Refusal {
     /// A record that is sound JSON but not what the format needs.
     pub fn of(code: &'static str, message: impl Into<String>) -> Self {
@@ -118,7 +121,7 @@ impl Refusal {
 impl From<serde_json::Error> for Refusal {
     fn from(error: serde_json::Error) -> Self {
         let code = match error.classify() {
-            serde_json::error::Category::Eof => "truncated_record",
+            serde_json::error::Category::Eof => TRUNCATED,
             serde_json::error::Category::Data => "unexpected_value",
             _ => "invalid_json",
         };
