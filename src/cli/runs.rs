@@ -253,12 +253,14 @@ fn note_warnings(notes: &Notes, tally: &Tally) -> Vec<Warning> {
 /// Rejections by reason, and what readers warned of, each kind once with how often.
 fn tally_warnings(tally: &Tally) -> Vec<Warning> {
     let mut warnings: Vec<Warning> = Vec::new();
-    let mut add = |code: &str, message: String, count: u64, place: String| match warnings
-        .iter_mut()
-        .find(|warning| warning.code == code && warning.message == message)
-    {
-        Some(warning) => warning.count += count,
-        None => warnings.push(Warning { code: code.to_owned(), message, count, place }),
+    let mut known = std::collections::HashMap::<(String, String), usize>::new();
+    let mut add = |code: &str, message: String, count: u64, place: String| {
+        let next = warnings.len();
+        let at = *known.entry((code.to_owned(), message.clone())).or_insert(next);
+        match warnings.get_mut(at) {
+            Some(warning) => warning.count += count,
+            None => warnings.push(Warning { code: code.to_owned(), message, count, place }),
+        }
     };
     for file in &tally.files {
         for (code, count) in &file.rejected_by {

@@ -244,16 +244,22 @@ impl<V: Visitor> Session<'_, V> {
             }
             feed.fill(BLOCK);
         }
-        if let Some(reason) = feed.damage() {
-            let place = Place { file, line: 0, byte: feed.offset() };
-            self.tally.issues.push(Issue::warning(
+        let place = Place { file, line: 0, byte: feed.offset() };
+        let cut = match feed.damage() {
+            Some(reason) => Some(Issue::warning(
                 "damaged_stream",
                 place,
                 format!("the stream ends in an error: {reason}; what came before it was read"),
-            ));
-        } else if splitter.cut_between() {
-            let place = Place { file, line: 0, byte: feed.offset() };
-            self.tally.issues.push(cut_between(place));
+            )),
+            None => splitter.cut_between().then(|| cut_between(place)),
+        };
+        if let Some(issue) = cut {
+            // A stream that is cut off may have lost whole records, which --strict must not pass over.
+            if self.request.strict {
+                let (place, reason) = (self.tally.locate(&issue), issue.to_string());
+                return Err(ReadError::Strict { place, reason });
+            }
+            self.tally.issues.push(issue);
         }
         Ok(())
     }
