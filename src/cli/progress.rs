@@ -45,9 +45,9 @@ impl Progress {
         if state.1.is_none() && self.start.elapsed() > Duration::from_secs(1) {
             let bar = self.total.map_or_else(ProgressBar::new_spinner, ProgressBar::new);
             let template = if self.total.is_some() {
-                "{bar:30} {bytes}/{total_bytes} {bytes_per_sec} {eta}"
+                "{bar:30} {bytes}/{total_bytes} {msg}"
             } else {
-                "{spinner} {bytes} {bytes_per_sec}"
+                "{spinner} {bytes} {msg}"
             };
             if let Ok(style) = ProgressStyle::with_template(template) {
                 bar.set_style(style);
@@ -56,7 +56,19 @@ impl Progress {
         }
         if let Some(bar) = &state.1 {
             bar.set_position(state.0);
+            bar.set_message(self.pace(state.0));
         }
+    }
+
+    /// The speed since the start, and how long the rest will take at it. The bar's own estimate
+    /// would count what was read before it appeared as read in no time.
+    #[expect(clippy::cast_precision_loss, reason = "shown in three digits")]
+    fn pace(&self, read: u64) -> String {
+        let elapsed = self.start.elapsed().as_secs_f64().max(1e-3);
+        let speed = read as f64 / elapsed;
+        let rest = self.total.map(|total| total.saturating_sub(read) as f64 / speed.max(1.0));
+        let rest = rest.map(|rest| format!(", {rest:.0} s left")).unwrap_or_default();
+        format!("{:.0} MB/s{rest}", speed / 1e6)
     }
 
     /// Takes the bar away.

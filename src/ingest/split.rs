@@ -30,8 +30,8 @@ pub enum Framing {
 impl Framing {
     /// Tells the framing from the start of a file.
     ///
-    /// A `{` file is lines if its first line is a whole value, or if some line is one and every
-    /// line starts with `{`, as in NDJSON whose first line is damaged. Lines that a comma or another
+    /// A `{` file is lines if its first line is a whole value, or if every line starts with `{`, as
+    /// in NDJSON whose first line is damaged. Lines that a comma or another
     /// value follows, or a closing bracket, are parts of something larger.
     #[must_use]
     pub fn of(head: &[u8]) -> Self {
@@ -60,12 +60,8 @@ impl Framing {
                         return Self::Lines;
                     }
                 }
-                // A single line, whole or cut off, is a line too.
-                if whole || memchr::memchr(b'\n', text).is_none() {
-                    Self::Lines
-                } else {
-                    Self::Values
-                }
+                // Every line opens a value: they are lines, also where each of them is damaged.
+                Self::Lines
             }
             _ => Self::Lines,
         }
@@ -358,6 +354,7 @@ mod tests {
     #[test]
     fn a_damaged_first_line_does_not_hide_that_a_file_is_lines() {
         assert_eq!(Framing::of(b"{\"steps\":[{\"ty\n{\"steps\":[]}\n"), Framing::Lines);
+        assert_eq!(Framing::of(b"{\"steps\":[{\"ty\n{\"steps\":[\n"), Framing::Lines);
         assert_eq!(Framing::of(b"{\n\"steps\":[]\n}\n"), Framing::Values);
         assert_eq!(Framing::of(b"{\"runs\":[\n{\"a\":1},\n{\"b\":1}\n]}\n"), Framing::Values);
         assert_eq!(Framing::of(b"{\"runs\":[\n{\"a\":1}\n]\n}\n"), Framing::Values);

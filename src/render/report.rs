@@ -8,7 +8,9 @@ use serde::Serialize;
 use super::figures::decimals;
 use super::json::rounded;
 use crate::evaluate::{Limit, Outcome};
-use crate::metrics::{Analysis, Distributions, Figure, LEVEL, Measured, Metric, OutcomeCounts};
+use crate::metrics::{
+    Analysis, Distributions, Figure, LEVEL, Measured, Metric, OutcomeCounts, Shape,
+};
 use crate::model::{Better, Unit};
 
 /// The report of `analyze`.
@@ -270,6 +272,8 @@ fn figure(metric: &Metric, figure: &Figure) -> FigureWire {
     let digits = decimals(metric);
     let info = metric.info();
     let round = |value| rounded(value, digits);
+    // Cost is rounded to 9 decimals also where the figure itself is a share of it.
+    let counts = if matches!(metric.shape, Shape::FailureCostShare) { 9 } else { digits };
     let interval = figure.interval.as_ref().and_then(|ci| {
         let (low, high) = (round(Some(ci.low))?, round(Some(ci.high))?);
         let method = if figure.runs_as_clusters {
@@ -284,8 +288,8 @@ fn figure(metric: &Metric, figure: &Figure) -> FigureWire {
     let reason = figure.reason.clone();
     FigureWire {
         value: round(figure.value),
-        numerator: round(figure.numerator),
-        denominator: round(figure.denominator),
+        numerator: rounded(figure.numerator, counts),
+        denominator: rounded(figure.denominator, counts),
         unit: unit(info.unit),
         better: match info.better {
             Better::Higher => Some("higher"),

@@ -178,7 +178,7 @@ pub fn timeline_doc(timeline: &Timeline, place: &str) -> Doc {
             Column::left("verdict"),
             Column::right("at"),
             Column::right("took"),
-            Column::elastic("error"),
+            Column::note("error"),
         ],
         rows: timeline
             .steps
