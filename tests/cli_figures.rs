@@ -623,7 +623,7 @@ fn a_session_of_claude_code_counts_each_message_and_token_once() {
 #[test]
 fn explain_names_the_runs_in_a_figure() {
     let answer = json(&["explain", "final_completion_rate", &worked_example()]);
-    assert_eq!(answer["value"].as_f64().map(|v| (v * 1e6).round() / 1e6), Some(0.666667));
+    assert_eq!(answer["figure"]["value"].as_f64().map(|v| (v * 1e6).round() / 1e6), Some(0.666667));
     let runs: Vec<_> = answer["runs"]
         .as_array()
         .unwrap()

@@ -8,10 +8,11 @@ use super::{Outcome, runs::Warning};
 use crate::config::EvalConfig;
 use crate::evaluate::RunRow;
 use crate::exit::Status;
-use crate::metrics::{Analysis, Figure, Set as FigureSet, Split, metric};
+use crate::metrics::{Analysis, Bound, Set as FigureSet, Split, hold, metric};
 use crate::render::{
     ConfigWire, Doc, InputWire, ReportParts, ThresholdWire, WarningWire, analysis_doc,
     compact_json, figure_lines, figure_value, figures_csv, pretty_json, report_wire,
+    threshold_wire,
 };
 
 /// Reads, judges, computes and writes.
@@ -48,7 +49,7 @@ pub(super) fn run(args: &Analyze, global: &Global) -> Outcome {
     }
     let analysis = Analysis::of(&rows, loaded.config.metrics.as_deref(), split);
     set.warn(global);
-    let thresholds = thresholds(&loaded.config, &rows);
+    let thresholds = thresholds(&loaded.config, &analysis, &rows);
     let title = loaded.config.task_name.as_deref();
     let doc = || {
         let mut doc = analysis_doc(&analysis, title, set.tally.rejected());
@@ -104,41 +105,23 @@ fn warning(warning: &Warning) -> WarningWire {
     }
 }
 
-/// Holds every threshold of the config against the figures, shown or not.
-fn thresholds(config: &EvalConfig, rows: &[&RunRow]) -> Vec<ThresholdWire> {
-    let set = FigureSet::new(rows.to_vec());
+/// Holds every threshold of the config against its figure, shown or not.
+fn thresholds(config: &EvalConfig, analysis: &Analysis, rows: &[&RunRow]) -> Vec<ThresholdWire> {
     let mut all = Vec::new();
     for threshold in &config.thresholds {
         let Some(entry) = metric(threshold.metric.name) else { continue };
-        let figure = set.figure(entry);
-        let bounds = [("min", threshold.min), ("max", threshold.max)];
-        for (bound, limit) in bounds {
+        let shown = analysis.figures.iter().find(|(metric, _)| metric.name == entry.name);
+        let figure = match shown {
+            Some((_, figure)) => figure.clone(),
+            None => FigureSet::new(rows.to_vec()).figure(entry),
+        };
+        for (bound, limit) in [(Bound::Min, threshold.min), (Bound::Max, threshold.max)] {
             let Some(limit) = limit else { continue };
-            all.push(held(entry.name, bound, limit, &figure));
+            let (standing, certain) = hold(&figure, bound, limit);
+            all.push(threshold_wire(entry, bound, limit, &figure, (standing, certain)));
         }
     }
     all
-}
-
-fn held(metric: &'static str, bound: &'static str, limit: f64, figure: &Figure) -> ThresholdWire {
-    let beyond = |value: f64| if bound == "min" { value < limit } else { value > limit };
-    let missed = figure.value.map(beyond);
-    let certain = match (&figure.interval, missed) {
-        (Some(ci), Some(missed)) => beyond(ci.low) == missed && beyond(ci.high) == missed,
-        _ => false,
-    };
-    ThresholdWire {
-        metric,
-        bound,
-        limit,
-        value: figure.value.map(|value| (value * 1e6).round() / 1e6),
-        verdict: match missed {
-            Some(true) => "missed",
-            Some(false) => "met",
-            None => "unknown",
-        },
-        certain,
-    }
 }
 
 fn threshold_lines(thresholds: &[ThresholdWire], doc: &mut Doc) {

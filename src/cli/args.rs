@@ -87,7 +87,7 @@ pub(crate) struct Reading {
     /// Stop at the first record that cannot be read
     #[arg(long)]
     pub(crate) strict: bool,
-    /// Threads that read [default: one per core]
+    /// Threads that read [default: AGENTEVAL_THREADS, else one per core]
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,
     /// Keep only runs for which this expression over `run` holds

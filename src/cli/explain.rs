@@ -8,7 +8,7 @@ use crate::evaluate::RunRow;
 use crate::exit::Status;
 use crate::metrics::{Figure, Metric, Set as FigureSet, metric};
 use crate::model::{METRIC_NAMES, nearest, resolve_metric};
-use crate::render::{ExplainWire, PartWire, explanation_doc, pretty_json};
+use crate::render::{ExplainWire, PartWire, explanation_doc, figure_wire, pretty_json};
 
 /// Tells the definition, and with paths the runs.
 pub(super) fn run(args: &Explain, global: &Global) -> Outcome {
@@ -57,7 +57,7 @@ fn fill(wire: &mut ExplainWire, metric: &'static Metric, set: &Set) -> Figure {
     let rows: Vec<&RunRow> = set.rows.iter().collect();
     let figures = FigureSet::new(rows);
     let figure = figures.figure(metric);
-    wire.value = figure.value;
+    wire.figure = Some(figure_wire(metric, &figure));
     for row in &set.rows {
         match figures.part(metric, row) {
             Some((numerator, denominator)) if denominator > 0.0 || numerator > 0.0 => {

@@ -131,25 +131,31 @@ pub(crate) fn write_file(path: &Path, content: &[u8]) -> Result<(), Failure> {
     if path.exists() && !path.is_file() {
         return std::fs::write(path, content).map_err(fail);
     }
-    let folder = match path.parent() {
+    // A link stays one: what it points to is written.
+    let target =
+        if path.is_symlink() { path.canonicalize().map_err(fail)? } else { path.to_owned() };
+    let folder = match target.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
-    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(fail)?;
+    let mut file = new_file(folder).map_err(fail)?;
     file.write_all(content).map_err(fail)?;
-    readable(&file).map_err(fail)?;
-    file.persist(path).map_err(|error| fail(error.error))?;
+    // A file that is there keeps its rights.
+    if let Ok(data) = target.metadata() {
+        file.as_file().set_permissions(data.permissions()).map_err(fail)?;
+    }
+    file.persist(&target).map_err(|error| fail(error.error))?;
     Ok(())
 }
 
-/// Gives a new file the rights that files usually have; temporary ones are private.
+/// A new file with the rights that files usually have; temporary ones would be private.
 #[cfg(unix)]
-fn readable(file: &tempfile::NamedTempFile) -> std::io::Result<()> {
+fn new_file(folder: &Path) -> std::io::Result<tempfile::NamedTempFile> {
     use std::os::unix::fs::PermissionsExt;
-    file.as_file().set_permissions(std::fs::Permissions::from_mode(0o644))
+    tempfile::Builder::new().permissions(std::fs::Permissions::from_mode(0o666)).tempfile_in(folder)
 }
 
 #[cfg(not(unix))]
-fn readable(_file: &tempfile::NamedTempFile) -> std::io::Result<()> {
-    Ok(())
+fn new_file(folder: &Path) -> std::io::Result<tempfile::NamedTempFile> {
+    tempfile::NamedTempFile::new_in(folder)
 }

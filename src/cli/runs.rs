@@ -12,6 +12,7 @@ use crate::evaluate::{Judge, JudgeState, Notes, RunRow};
 use crate::expr::{Finding, Observations};
 use crate::ingest::{self, Request, Tally, Visitor, formats};
 use crate::model::Trajectory;
+use crate::render::mask;
 
 /// Warnings of one kind; `place` is where first.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -116,6 +117,10 @@ pub(crate) fn read<T: Send>(
     warnings.extend(tally_warnings(&tally));
     let (rows, looked): (Vec<_>, Vec<_>) = all.into_iter().unzip();
     warnings.extend(row_warnings(&rows, config, &tally));
+    for warning in &mut warnings {
+        // Warnings quote values of traces.
+        warning.message = mask(&warning.message);
+    }
     Ok((Set { rows, read, tally, warnings, sizes }, looked))
 }
 
@@ -124,7 +129,7 @@ fn threads(reading: &Reading) -> Result<usize, Failure> {
     match reading.threads {
         Some(0) => Err(Failure::usage("--threads 0: expected at least 1")),
         Some(threads) => Ok(threads.min(256)),
-        None => Ok(std::env::var("RAYON_NUM_THREADS")
+        None => Ok(std::env::var("AGENTEVAL_THREADS")
             .ok()
             .and_then(|text| text.parse().ok())
             .filter(|threads| (1..=256).contains(threads))

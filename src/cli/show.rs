@@ -35,6 +35,7 @@ pub(super) fn run(args: &Show, global: &Global) -> Outcome {
             }
         },
     )?;
+    set.warn(global);
     set.require_runs()?;
     let mut chosen: Vec<Timeline> = found
         .into_iter()

@@ -57,7 +57,7 @@ pub(super) fn effective<'e>(
         let implied = implied_before(record, before);
         if implied > 0 {
             // The error that a passed record still carries is that of the latest attempt before it.
-            let carries = record.error.is_some() && verdict == Verdict::Passed;
+            let carries = judge.error(record).is_some() && verdict == Verdict::Passed;
             let known = carries.then(|| name(judge, record));
             let unknown = implied - u32::from(known.is_some());
             let mut push = |times: u32, number: u32, error: ErrorName<'e>| {
@@ -247,6 +247,8 @@ pub(super) fn row(judge: &Judge<'_>, state: &mut JudgeState, run: &Trajectory<'_
         let failed = steps.iter().filter(|step| step.failed_all > 0).map(|step| step.position);
         row.failed_steps = failed.collect();
         row.first_failure = row.failed_steps.first().copied();
+        let turned = steps.iter().find(|step| step.failed_all > 0 && !step.recovered);
+        row.turned_at = turned.map(|step| step.position);
     }
     row.error_types = error_types.into_iter().map(|(kind, n)| (kind.into(), n)).collect();
     row.step_types = step_types.into_iter().map(|(kind, n)| (kind.into(), n)).collect();
@@ -292,6 +294,7 @@ fn blank(run: &Trajectory<'_>, source: RetrySource) -> RunRow {
         has_input: false,
         intervention: false,
         first_failure: None,
+        turned_at: None,
         failed_steps: Box::default(),
         duration_seconds: None,
         tokens: None,

@@ -95,7 +95,9 @@ impl Grouping {
             self.by_request(attempts, keeps, judge);
             RetrySource::Recorded
         } else {
-            self.by_inference(attempts, keeps, judge);
+            // A source that says its retries are recorded, and records none, has none.
+            let infer = run.retry_source != Some(RetrySource::Recorded);
+            self.by_inference(attempts, keeps, judge, infer);
             RetrySource::Inferred
         };
         self.source = Some(run.retry_source.unwrap_or(source));
@@ -195,6 +197,7 @@ impl Grouping {
         attempts: &[Attempt<'_>],
         keeps: &dyn Fn(&Attempt<'_>) -> bool,
         judge: &mut dyn FnMut(Placed) -> Verdict,
+        infer: bool,
     ) {
         // The last action, with its step and number; model turns in between do not break the chain,
         // and actions that are no steps by the config do.
@@ -218,7 +221,8 @@ impl Grouping {
             }
             let repeated = last.filter(|(before, verdict, _, _)| {
                 let before = &attempts[*before];
-                *verdict == Verdict::Failed
+                infer
+                    && *verdict == Verdict::Failed
                     && before.kind == attempt.kind
                     && before.name == attempt.name
             });

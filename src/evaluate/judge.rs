@@ -135,8 +135,10 @@ impl Layout {
 }
 
 /// Attempts that a recorded count tells of before this record, of which `before` are known already.
+/// A record with a number of its own is told by that: a count beside it implies nothing more.
 pub(super) fn implied_before(attempt: &Attempt<'_>, before: u32) -> u32 {
-    attempt.attempts_total.map_or(0, |total| total.saturating_sub(before.saturating_add(1)))
+    let total = attempt.attempts_total.filter(|_| attempt.attempt.is_none());
+    total.map_or(0, |total| total.saturating_sub(before.saturating_add(1)))
 }
 
 fn keeps(selection: &StepSelection, attempt: &Attempt<'_>) -> bool {

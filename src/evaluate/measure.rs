@@ -12,7 +12,8 @@ pub(super) fn duration(run: &Trajectory<'_>, notes: &mut Notes) -> Option<f64> {
         .or_else(|| over_attempts(run, &mut mixed))
         .or_else(|| run.duration_ms.map(|ms| ms / 1e3))
         .or_else(|| {
-            let known = || run.attempts.iter().filter_map(|attempt| attempt.duration_ms);
+            let known =
+                || run.attempts.iter().filter_map(|attempt| attempt.duration_ms).filter(usable);
             known().next().map(|_| known().sum::<f64>() / 1e3)
         });
     if mixed {
@@ -61,6 +62,11 @@ fn rounded(number: f64) -> i64 {
     number.round() as i64
 }
 
+/// Whether an amount can be summed: writers use negative ones and NaN for what they do not know.
+fn usable(amount: &f64) -> bool {
+    amount.is_finite() && *amount >= 0.0
+}
+
 /// Tokens of a run: the sum over its attempts, model turns among them; else what the run records.
 pub(super) fn tokens(run: &Trajectory<'_>) -> Option<Tokens> {
     let mut sum = None;
@@ -72,7 +78,6 @@ pub(super) fn tokens(run: &Trajectory<'_>) -> Option<Tokens> {
 
 /// Cost of a run in US dollars: the sum over its attempts; else what the run records.
 pub(super) fn cost(run: &Trajectory<'_>) -> Option<f64> {
-    let usable = |cost: &f64| cost.is_finite() && *cost >= 0.0;
     let mut sum = None;
     for cost in run.attempts.iter().filter_map(|attempt| attempt.cost_usd).filter(usable) {
         *sum.get_or_insert(0.0) += cost;

@@ -176,6 +176,8 @@ pub struct RunRow {
     pub intervention: bool,
     /// Step of the first failed attempt, from 1; `None` without one, or with unknown order.
     pub first_failure: Option<u32>,
+    /// The first step that failed and was not recovered: where the run turned.
+    pub turned_at: Option<u32>,
     /// Steps with a failed attempt, by position, from 1.
     pub failed_steps: Box<[u32]>,
     /// Seconds from start to end.

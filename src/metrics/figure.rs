@@ -18,7 +18,9 @@ pub const LEVEL: f64 = 0.95;
 pub const DRAWS: usize = 2_000;
 /// Its seed; fixed, so that the same input gives the same bytes.
 pub const SEED: u64 = 20_260_101;
-/// Largest k that `by_k` lists.
+/// Clusters from which on the bootstrap gives way to the linearised interval.
+const MOST_RESAMPLED: usize = 10_000;
+/// Largest k that `by_k` lists, beside the one whose value is shown.
 const MAX_K: u64 = 1_000;
 
 /// One figure of a set of runs.
@@ -197,21 +199,28 @@ impl<'r> Set<'r> {
         part: impl Fn(&RunRow) -> Option<(f64, f64)>,
         interval: impl Fn(&[Cluster]) -> Result<Interval, NoInterval>,
     ) -> Figure {
-        let mut by_task = vec![Cluster::default(); self.count as usize];
-        let mut by_run = Vec::new();
-        for (row, cluster) in self.rows.iter().zip(&self.clusters) {
-            let Some((numerator, denominator)) = part(row) else { continue };
-            let task = &mut by_task[*cluster as usize];
-            task.numerator += numerator;
-            task.denominator += denominator;
-            by_run.push(Cluster { numerator, denominator });
-        }
+        let order = |a: &Cluster, b: &Cluster| {
+            a.denominator.total_cmp(&b.denominator).then(a.numerator.total_cmp(&b.numerator))
+        };
+        let mut parts: Vec<(Cluster, u32)> = self
+            .rows
+            .iter()
+            .zip(&self.clusters)
+            .filter_map(|(row, task)| {
+                part(row)
+                    .map(|(numerator, denominator)| (Cluster { numerator, denominator }, *task))
+            })
+            .collect();
         // The order of runs must not show, neither in sums of floats nor in what the bootstrap draws.
-        for clusters in [&mut by_task, &mut by_run] {
-            clusters.sort_by(|a, b| {
-                a.denominator.total_cmp(&b.denominator).then(a.numerator.total_cmp(&b.numerator))
-            });
+        parts.sort_by(|a, b| order(&a.0, &b.0));
+        let mut by_task = vec![Cluster::default(); self.count as usize];
+        for (run, task) in &parts {
+            let task = &mut by_task[*task as usize];
+            task.numerator += run.numerator;
+            task.denominator += run.denominator;
         }
+        by_task.sort_by(order);
+        let by_run: Vec<Cluster> = parts.into_iter().map(|(run, _)| run).collect();
         // An empty sum of floats is -0.
         let numerator = by_run.iter().map(|run| run.numerator).sum::<f64>() + 0.0;
         let denominator = by_run.iter().map(|run| run.denominator).sum::<f64>() + 0.0;
@@ -222,6 +231,11 @@ impl<'r> Set<'r> {
                 ..self.undefined(metric)
             };
         }
+        let value = numerator / denominator;
+        if !value.is_finite() {
+            let reason = Some("the sum is too large for a number".to_owned());
+            return Figure { denominator: Some(denominator), reason, ..Figure::default() };
+        }
         let used = |clusters: &[Cluster]| {
             clusters.iter().filter(|c| c.denominator > 0.0 || c.numerator > 0.0).count()
         };
@@ -231,7 +245,7 @@ impl<'r> Set<'r> {
             Err(reason) => (None, Some(format!("no interval: {reason}"))),
         };
         Figure {
-            value: Some(numerator / denominator),
+            value: Some(value),
             numerator: Some(numerator),
             denominator: Some(denominator),
             runs_as_clusters: runs_as_clusters && interval.is_some(),
@@ -243,7 +257,7 @@ impl<'r> Set<'r> {
 
     fn amount(&self, metric: &Metric, amount: fn(&RunRow) -> Option<f64>) -> Figure {
         let part = |row: &RunRow| amount(row).map(|amount| (amount, 1.0));
-        let figure = self.ratio(metric, part, |c| bca_ratio(c, DRAWS, SEED, LEVEL));
+        let figure = self.ratio(metric, part, resampled);
         let mut amounts: Vec<f64> = self.rows.iter().filter_map(|row| amount(row)).collect();
         amounts.sort_by(f64::total_cmp);
         let quantile = |p| quantile_type7(&amounts, p);
@@ -254,14 +268,27 @@ impl<'r> Set<'r> {
         if self.rows.iter().all(|row| row.cost_usd.is_none()) {
             return undefined(metric);
         }
-        self.ratio(metric, completion_cost, |c| bca_ratio(c, DRAWS, SEED, LEVEL))
+        let recorded = self.rows.iter().filter(|row| row.cost_usd.is_some()).count();
+        let figure = self.ratio(metric, completion_cost, resampled);
+        Figure { note: self.recorded_note("cost", recorded), ..figure }
     }
 
     fn failure_cost_share(&self, metric: &Metric) -> Figure {
         let Some((of, measure)) = self.measure() else { return undefined(metric) };
         let part = |row: &RunRow| lost(measure, row);
-        let figure = self.ratio(metric, part, |c| bca_ratio(c, DRAWS, SEED, LEVEL));
-        Figure { note: Some(format!("of {of}")), ..figure }
+        let recorded = self.rows.iter().filter(|row| measure(row).is_some()).count();
+        let figure = self.ratio(metric, part, resampled);
+        let note = match self.recorded_note(of, recorded) {
+            Some(partly) => format!("of {of}; {partly}"),
+            None => format!("of {of}"),
+        };
+        Figure { note: Some(note), ..figure }
+    }
+
+    /// Says so where only some runs record what a figure sums: the others are in it with nothing.
+    fn recorded_note(&self, what: &str, recorded: usize) -> Option<String> {
+        let runs = self.rows.len();
+        (recorded < runs).then(|| format!("{recorded} of {runs} runs record {what}"))
     }
 
     /// What failed runs are said to have cost: cost, else tokens, else duration.
@@ -305,7 +332,9 @@ impl<'r> Set<'r> {
             (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
         };
         let tasks = self.trials.len() as u64;
+        let shown = (all_allow > MAX_K).then_some(all_allow);
         let by_k = (1..=largest.min(MAX_K))
+            .chain(shown)
             .map(|k| {
                 let values = values(k);
                 let used = values.len() as u64;
@@ -326,6 +355,16 @@ impl<'r> Set<'r> {
             note: Some(format!("k = {all_allow}")),
             ..Figure::default()
         }
+    }
+}
+
+/// The bootstrap over tasks; where there are so many that it would take seconds, the linearised
+/// interval, which is the same at that size.
+fn resampled(clusters: &[Cluster]) -> Result<Interval, NoInterval> {
+    if clusters.len() > MOST_RESAMPLED {
+        ratio_mean_interval(clusters, LEVEL)
+    } else {
+        bca_ratio(clusters, DRAWS, SEED, LEVEL)
     }
 }
 

@@ -6,9 +6,11 @@
 mod analysis;
 mod catalogue;
 mod figure;
+mod threshold;
 
 pub use analysis::{
     Analysis, Counts, Distributions, Group, Measured, OutcomeCounts, Retries, RiskiestStep, Split,
 };
 pub use catalogue::{CATALOGUE, Distribution, Metric, Shape, metric};
 pub use figure::{ByK, DRAWS, Figure, LEVEL, SEED, Set};
+pub use threshold::{Bound, Standing, hold};

@@ -1,6 +1,7 @@
 //! Figures as CSV: one a line.
 
 use super::figures::FigureLine;
+use super::mask::mask;
 use super::safe::one_line;
 
 /// The lines as CSV with a header. A text that a spreadsheet would run as a formula gets a leading `'`.
@@ -26,7 +27,7 @@ pub fn figures_csv(lines: &[FigureLine]) -> String {
 }
 
 fn inert(text: &str) -> String {
-    let text = one_line(text);
+    let text = one_line(&mask(text));
     if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{text}") } else { text }
 }
 

@@ -3,11 +3,10 @@
 use serde::Serialize;
 
 use super::doc::{Column, Doc, Table};
-use super::figures::figure_value;
+use super::figures::{figure_value, plural};
 use super::number::{count, plain};
-use super::report::unit;
+use super::report::{FigureWire, better, unit};
 use crate::metrics::{Figure, Metric};
-use crate::model::Better;
 
 /// One run's part of a figure.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -37,8 +36,8 @@ pub struct ExplainWire {
     pub better: Option<&'static str>,
     /// When it has no value.
     pub undefined: &'static str,
-    /// Its value over the given runs.
-    pub value: Option<f64>,
+    /// The figure over the given runs; null without.
+    pub figure: Option<FigureWire>,
     /// Runs that are in it.
     pub runs: Vec<PartWire>,
     /// Number of runs that are in neither numerator nor denominator.
@@ -55,13 +54,9 @@ impl ExplainWire {
             alias: info.alias,
             definition: metric.definition,
             unit: unit(info.unit),
-            better: match info.better {
-                Better::Higher => Some("higher"),
-                Better::Lower => Some("lower"),
-                Better::Neither => None,
-            },
+            better: better(info.better),
             undefined: metric.undefined,
-            value: None,
+            figure: None,
             runs: Vec::new(),
             left_out: 0,
         }
@@ -124,7 +119,12 @@ pub fn explanation_doc(metric: &Metric, wire: &ExplainWire, figure: Option<&Figu
         doc.line(format!("and {} more runs (--output json lists all)", count(more as u64)));
     }
     if wire.left_out > 0 {
-        doc.line(format!("{} runs are in neither", count(wire.left_out)));
+        let verb = if wire.left_out == 1 { "is" } else { "are" };
+        doc.line(format!(
+            "{} {} {verb} in neither",
+            count(wire.left_out),
+            plural(wire.left_out, "run")
+        ));
     }
     doc
 }

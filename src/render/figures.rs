@@ -200,14 +200,20 @@ pub fn figure_value(metric: &Metric, value: Option<f64>) -> String {
 
 fn interval(metric: &Metric, figure: &Figure) -> String {
     let Some(ci) = &figure.interval else { return "-".to_owned() };
-    let end = |end: f64| match metric.info().unit {
-        Unit::Ratio => format!("{:.1}", end * 100.0),
-        Unit::Count | Unit::Steps => plain(end, 2),
-        Unit::Seconds => plain(end, if end < 100.0 { 2 } else { 1 }),
-        Unit::Tokens => plain(end, 0),
-        Unit::Usd => plain(end, 4),
+    // As many decimals as it takes to tell the ends apart: a width that is there must show.
+    let ends = |more: usize| {
+        let end = |end: f64| match metric.info().unit {
+            Unit::Ratio => format!("{:.*}", 1 + more, end * 100.0),
+            Unit::Count | Unit::Steps => plain(end, 2 + more),
+            Unit::Seconds => plain(end, if end < 100.0 { 2 + more } else { 1 + more }),
+            Unit::Tokens => plain(end, more),
+            Unit::Usd => plain(end, 4 + more),
+        };
+        (end(ci.low), end(ci.high))
     };
-    format!("[{}, {}]", end(ci.low), end(ci.high))
+    let tried = (0..6).map(ends).find(|(low, high)| low != high);
+    let (low, high) = tried.unwrap_or_else(|| ends(6));
+    format!("[{low}, {high}]")
 }
 
 /// Numerator and denominator; or the number that the figure is taken over.

@@ -1,6 +1,7 @@
 //! A [`Doc`] as GitHub-flavoured Markdown.
 
 use super::doc::{Align, Block, Doc, Table};
+use super::mask::mask;
 use super::safe::one_line;
 
 /// The document as Markdown; every text of a trace shows as plain text.
@@ -37,7 +38,7 @@ fn table_text(table: &Table) -> String {
 
 /// Escapes what Markdown or the HTML inside it would read as markup, and mentions of users.
 fn escape(text: &str) -> String {
-    let text = one_line(text);
+    let text = one_line(&mask(text));
     let mut out = String::with_capacity(text.len());
     let mut before = ' ';
     for c in text.chars() {
@@ -57,7 +58,7 @@ fn escape(text: &str) -> String {
         before = c;
     }
     // An address would become a link by itself.
-    out.replace("://", ":&#47;&#47;")
+    out.replace("://", ":&#47;&#47;").replace("www.", "www&#46;")
 }
 
 #[cfg(test)]

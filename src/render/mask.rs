@@ -23,6 +23,8 @@ static PATTERNS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
         r"(?P<keep>\b[a-z][a-z0-9+.-]*://[^\s/:@]{1,64}:)[^\s/@]{1,256}@",
         // Assignments to names that say what they are.
         r#"(?i)(?P<keep>\b[a-z0-9_.-]*(?:api[-_]?key|secret|token|passw(?:or)?d|credential|private[-_]?key)[a-z0-9_.-]*["']?\s*[:=]\s*["']?)[^\s"',;&}\]]{6,}"#,
+        // Values that a warning shows of such a field.
+        r#"(?i)(?P<keep>`[^`]*(?:api[-_]?key|secret|passw(?:or)?d|credential|[-_.]token)` is )"[^"]*""#,
     ]
     .iter()
     .filter_map(|pattern| Regex::new(pattern).ok())
@@ -55,7 +57,7 @@ mod tests {
 
     #[test]
     fn every_pattern_compiles_and_masks_its_secret() {
-        assert_eq!(PATTERNS.len(), 10);
+        assert_eq!(PATTERNS.len(), 11);
         // Put together here, so that no scanner takes this file for a leak.
         let body = "Ab1".repeat(14);
         let upper = body.to_uppercase();
@@ -73,6 +75,7 @@ mod tests {
             format!("https://user:{body}@host/x"),
             format!("\"client_secret\": \"{body}\""),
             format!("OPENAI_API_KEY={body}"),
+            format!("`final.api_key` is \"{body}\""),
         ] {
             let masked = mask(&secret);
             assert!(masked.contains("[masked]"), "{masked}");

@@ -7,9 +7,10 @@ use serde::Serialize;
 
 use super::figures::decimals;
 use super::json::rounded;
+use super::mask::mask;
 use crate::evaluate::{Limit, Outcome};
 use crate::metrics::{
-    Analysis, Distributions, Figure, LEVEL, Measured, Metric, OutcomeCounts, Shape,
+    Analysis, Bound, Distributions, Figure, LEVEL, Measured, Metric, OutcomeCounts, Shape, Standing,
 };
 use crate::model::{Better, Unit};
 
@@ -31,6 +32,8 @@ pub struct AnalyzeReport {
     tasks: u32,
     /// How retries were told: recorded, inferred or mixed.
     retries: &'static str,
+    /// What was counted beside the figures.
+    counts: CountsWire,
     /// Figures by name, in the chosen order.
     #[schemars(with = "BTreeMap<String, FigureWire>")]
     metrics: Ordered<FigureWire>,
@@ -85,6 +88,24 @@ struct RunsWire {
     unknown: u64,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+struct CountsWire {
+    /// Attempts, implied ones among them.
+    attempts: u64,
+    /// Attempts that only the numbers of later ones tell of; in no rate.
+    lost_attempts: u64,
+    /// Failed attempts that only a recorded count tells of.
+    implied_attempts: u64,
+    /// Inferred retries with the same input.
+    identical_retries: u64,
+    /// Inferred retries with another or unknown input.
+    revised_retries: u64,
+    /// Failed attempts left out of error rates as infra.
+    infra_attempts: u64,
+    /// Runs left out of completion and pass^k as infra.
+    infra_runs: u64,
+}
+
 /// A map that keeps its order.
 #[derive(Debug, Clone, PartialEq)]
 struct Ordered<T>(Vec<(&'static str, T)>);
@@ -95,8 +116,9 @@ impl<T: Serialize> Serialize for Ordered<T> {
     }
 }
 
+/// One figure.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-struct FigureWire {
+pub struct FigureWire {
     /// The value; null where it cannot be computed, with the reason.
     value: Option<f64>,
     /// Numerator; null where the figure has none.
@@ -198,6 +220,25 @@ pub struct ThresholdWire {
     pub certain: bool,
 }
 
+/// How a figure stands to a bound, for JSON.
+#[must_use]
+pub fn threshold_wire(
+    metric: &Metric,
+    bound: Bound,
+    limit: f64,
+    figure: &Figure,
+    (standing, certain): (Standing, bool),
+) -> ThresholdWire {
+    ThresholdWire {
+        metric: metric.name,
+        bound: bound.name(),
+        limit,
+        value: rounded(figure.value, decimals(metric)),
+        verdict: standing.name(),
+        certain,
+    }
+}
+
 /// Something that a reader should know.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 pub struct WarningWire {
@@ -236,6 +277,15 @@ pub fn report_wire(analysis: &Analysis, parts: ReportParts) -> AnalyzeReport {
         runs: runs(&analysis.runs),
         tasks: analysis.tasks,
         retries: analysis.retries.name(),
+        counts: CountsWire {
+            attempts: analysis.attempts,
+            lost_attempts: analysis.lost,
+            implied_attempts: analysis.implied,
+            identical_retries: analysis.inferred_retries.0,
+            revised_retries: analysis.inferred_retries.1,
+            infra_attempts: analysis.infra.0,
+            infra_runs: analysis.infra.1,
+        },
         metrics: figures(&analysis.figures),
         distributions: distributions(&analysis.distributions, &analysis.runs),
         groups: analysis
@@ -265,10 +315,14 @@ fn runs(counts: &OutcomeCounts) -> RunsWire {
 }
 
 fn figures(measured: &[Measured]) -> Ordered<FigureWire> {
-    Ordered(measured.iter().map(|(metric, value)| (metric.name, figure(metric, value))).collect())
+    Ordered(
+        measured.iter().map(|(metric, value)| (metric.name, figure_wire(metric, value))).collect(),
+    )
 }
 
-fn figure(metric: &Metric, figure: &Figure) -> FigureWire {
+/// One figure for JSON.
+#[must_use]
+pub fn figure_wire(metric: &Metric, figure: &Figure) -> FigureWire {
     let digits = decimals(metric);
     let info = metric.info();
     let round = |value| rounded(value, digits);
@@ -291,11 +345,7 @@ fn figure(metric: &Metric, figure: &Figure) -> FigureWire {
         numerator: rounded(figure.numerator, counts),
         denominator: rounded(figure.denominator, counts),
         unit: unit(info.unit),
-        better: match info.better {
-            Better::Higher => Some("higher"),
-            Better::Lower => Some("lower"),
-            Better::Neither => None,
-        },
+        better: better(info.better),
         ci: interval.filter(|_| !narrow),
         reason: if narrow {
             Some(format!("no interval: it is narrower than {digits} decimals show"))
@@ -314,6 +364,15 @@ fn figure(metric: &Metric, figure: &Figure) -> FigureWire {
     }
 }
 
+/// The direction's name in JSON.
+pub(super) fn better(better: Better) -> Option<&'static str> {
+    match better {
+        Better::Higher => Some("higher"),
+        Better::Lower => Some("lower"),
+        Better::Neither => None,
+    }
+}
+
 /// The unit's name in JSON.
 pub(super) fn unit(unit: Unit) -> &'static str {
     match unit {
@@ -326,12 +385,21 @@ pub(super) fn unit(unit: Unit) -> &'static str {
     }
 }
 
+/// Counts under names that hold no secret.
+fn masked(counts: &BTreeMap<Box<str>, u64>) -> BTreeMap<Box<str>, u64> {
+    let mut out = BTreeMap::new();
+    for (name, count) in counts {
+        *out.entry(mask(name).into()).or_default() += count;
+    }
+    out
+}
+
 fn distributions(all: &Distributions, runs: &OutcomeCounts) -> DistributionsWire {
     let wide =
         |counts: &BTreeMap<u32, u64>| counts.iter().map(|(k, n)| (u64::from(*k), *n)).collect();
     DistributionsWire {
-        step_type: all.step_type.clone(),
-        error_type: all.error_type.clone(),
+        step_type: masked(&all.step_type),
+        error_type: masked(&all.error_type),
         outcome: OrderedCounts(
             Outcome::ALL.iter().map(|outcome| (outcome.name(), runs.get(*outcome))).collect(),
         ),

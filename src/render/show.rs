@@ -30,6 +30,8 @@ pub struct TimelineWire {
     tokens: Option<f64>,
     cost_usd: Option<f64>,
     steps: Vec<StepWire>,
+    /// The first step that failed and was not recovered.
+    turned_at: Option<u32>,
     never_reached: Vec<String>,
 }
 
@@ -99,7 +101,7 @@ fn message(text: &str) -> String {
 #[must_use]
 pub fn timeline_wire(timeline: &Timeline, place: &str) -> TimelineWire {
     let row = &timeline.row;
-    let text = |text: &Option<Box<str>>| text.as_deref().map(str::to_owned);
+    let text = |text: &Option<Box<str>>| text.as_deref().map(mask);
     let round = |value: Option<f64>| super::json::rounded(value, 6);
     TimelineWire {
         run_id: text(&row.run_id),
@@ -120,8 +122,8 @@ pub fn timeline_wire(timeline: &Timeline, place: &str) -> TimelineWire {
             .iter()
             .map(|step| StepWire {
                 step: step.position,
-                r#type: step.kind.clone(),
-                name: step.name.clone(),
+                r#type: mask(&step.kind),
+                name: step.name.as_deref().map(mask),
                 attempts: step
                     .attempts
                     .iter()
@@ -129,11 +131,11 @@ pub fn timeline_wire(timeline: &Timeline, place: &str) -> TimelineWire {
                         attempt: attempt.number,
                         times: attempt.times,
                         verdict: verdict(attempt.verdict),
-                        status: attempt.status.clone(),
+                        status: attempt.status.as_deref().map(mask),
                         implied: attempt.implied,
                         retry: retry(attempt),
                         error: attempt.error_type.as_ref().map(|kind| ErrorWire {
-                            r#type: kind.clone(),
+                            r#type: mask(kind),
                             message: attempt.error_message.as_deref().map(message),
                         }),
                         offset_seconds: round(attempt.offset_seconds),
@@ -143,7 +145,8 @@ pub fn timeline_wire(timeline: &Timeline, place: &str) -> TimelineWire {
                     .collect(),
             })
             .collect(),
-        never_reached: timeline.never_reached.clone(),
+        turned_at: row.turned_at,
+        never_reached: timeline.never_reached.iter().map(|node| mask(node)).collect(),
     }
 }
 
@@ -178,7 +181,7 @@ pub fn timeline_doc(timeline: &Timeline, place: &str) -> Doc {
             Column::left("verdict"),
             Column::right("at"),
             Column::right("took"),
-            Column::note("error"),
+            Column::elastic("error"),
         ],
         rows: timeline
             .steps
@@ -266,12 +269,10 @@ fn error_cell(attempt: &TimelineAttempt) -> String {
     }
 }
 
-/// Where the run turned: the first failed attempt after which its step never passed.
+/// Where the run turned.
 fn turning_point(timeline: &Timeline) -> Option<String> {
-    let step = timeline.steps.iter().find(|step| {
-        step.attempts.iter().any(|attempt| attempt.verdict == Verdict::Failed)
-            && step.attempts.last().is_some_and(|attempt| attempt.verdict == Verdict::Failed)
-    })?;
+    let at = timeline.row.turned_at?;
+    let step = timeline.steps.iter().find(|step| step.position == at)?;
     let name = step.name.as_deref().unwrap_or(&step.kind);
-    Some(format!("turned at step {} ({name}): its last attempt failed", step.position))
+    Some(format!("turned at step {at} ({name}): it failed and never passed after"))
 }

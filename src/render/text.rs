@@ -4,6 +4,7 @@ use comfy_table::{CellAlignment, ContentArrangement, presets};
 use unicode_width::UnicodeWidthStr;
 
 use super::doc::{Align, Block, Doc, Fit, Table};
+use super::mask::mask;
 use super::safe::{one_line, shorten, shorten_start, wrap};
 
 /// How text looks.
@@ -29,12 +30,12 @@ pub fn text(doc: &Doc, style: Style) -> String {
     };
     for block in &doc.blocks {
         match block {
-            Block::Title(text) => out.push_str(&paint("1", &one_line(text))),
-            Block::Line(text) => out.push_str(&one_line(text)),
+            Block::Title(text) => out.push_str(&paint("1", &shown(text))),
+            Block::Line(text) => out.push_str(&shown(text)),
             Block::Warning(text) => {
                 out.push_str(&paint("33", "warning"));
                 out.push_str(": ");
-                out.push_str(&one_line(text));
+                out.push_str(&shown(text));
             }
             Block::Table(table) => out.push_str(&table_text(table, style, &paint)),
         }
@@ -43,9 +44,14 @@ pub fn text(doc: &Doc, style: Style) -> String {
     out
 }
 
+/// Text of a trace, or around it, as it may be shown.
+fn shown(text: &str) -> String {
+    one_line(&mask(text))
+}
+
 fn table_text(table: &Table, style: Style, paint: &dyn Fn(&str, &str) -> String) -> String {
     let cells: Vec<Vec<String>> =
-        table.rows.iter().map(|row| row.iter().map(|cell| one_line(cell)).collect()).collect();
+        table.rows.iter().map(|row| row.iter().map(|cell| shown(cell)).collect()).collect();
     let limits = limits(table, &cells, style.width);
     let mut grid = comfy_table::Table::new();
     grid.load_style(presets::NOTHING);

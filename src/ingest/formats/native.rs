@@ -13,6 +13,7 @@ use serde::Deserialize;
 
 use super::{Format, Parsed, Probe, Reader, Record, Refusal};
 use crate::config::ReadOptions;
+use crate::ingest::scan::find_arrays;
 use crate::model::{Attempt, Final, Place, RetrySource, Trajectory, input_hash};
 
 pub use fields::{AnyTokens, ErrorField, NestedAttempts, Raw, Scalar, ScoreMap, TagMap};
@@ -30,10 +31,16 @@ pub const NATIVE: Format = Format {
     mixes_turns: false,
 };
 
-/// A run has `steps`; so may an eval config, which is no trace.
+/// A run has `steps`, an array of objects. An eval config may have `steps` too: words, or an array of words.
 fn detect(probe: &Probe<'_>) -> bool {
-    let config = ["evaluation", "max_steps", "error_types", "thresholds"];
-    probe.any_has(&["steps"]) && !config.iter().any(|key| probe.any_has(&[key]))
+    probe.records.iter().zip(probe.keys()).any(|(record, keys)| {
+        let has = |key: &str| keys.iter().any(|have| have == key);
+        has("steps")
+            && match find_arrays(record, &["steps"]).first() {
+                Some(array) => !record[array + 1..].trim_ascii_start().starts_with(b"\""),
+                None => !has("evaluation") && !has("task_name"),
+            }
+    })
 }
 
 #[derive(Deserialize)]
@@ -99,8 +106,10 @@ pub struct WireStep<'a> {
     attempt: Scalar<'a>,
     #[serde(borrow)]
     attempts: NestedAttempts<'a>,
-    #[serde(borrow, alias = "retry_count")]
+    #[serde(borrow)]
     retries: Scalar<'a>,
+    #[serde(borrow)]
+    retry_count: Scalar<'a>,
     #[serde(borrow, rename = "type")]
     kind: Scalar<'a>,
     #[serde(borrow)]
@@ -231,7 +240,10 @@ impl<'a> WireStep<'a> {
             })
         };
         let attempt = number(&self.attempt, "attempt")?;
-        let retries = number(&self.retries, "retries")?;
+        let retries = match number(&self.retries, "retries")? {
+            Some(retries) => Some(retries),
+            None => number(&self.retry_count, "retry_count")?,
+        };
         let total = match &self.attempts {
             NestedAttempts::Count(count) => number(count, "attempts")?,
             _ => retries.map(|n| n.saturating_add(1)),

@@ -1,11 +1,11 @@
-//! `retry_success_rate`: retries that passed, over retries that are recorded.
+//! `retry_success_rate`: retries that passed, over retries that are there, as records or by a recorded count.
 
 use super::{Metric, Shape};
 use crate::evaluate::RunRow;
 
 pub(super) const METRIC: Metric = Metric {
     name: "retry_success_rate",
-    definition: "retries that passed, over retries that are recorded",
+    definition: "retries that passed, over retries that are there, as records or by a recorded count",
     undefined: "there is no recorded retry",
     shape: Shape::Proportion(part),
 };

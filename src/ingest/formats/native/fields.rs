@@ -341,6 +341,8 @@ any_field!(
         let mut scores = Vec::new();
         while let Some((name, value)) = map.next_entry::<Scalar<'a>, Scalar<'a>>()? {
             if let (Some(name), Some(value)) = (name.text(), value.score()) {
+                // As with all keys, the last of equal ones counts.
+                scores.retain(|score: &Score<'_>| score.name != name);
                 scores.push(Score { name, value });
             }
         }
