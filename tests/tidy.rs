@@ -326,3 +326,40 @@ fn ci_runs_the_readmes_test_command() {
         assert!(text.contains(command), "{file} does not name `{command}`");
     }
 }
+
+#[test]
+fn every_direct_dependency_is_explained_and_no_other() {
+    let manifest = std::fs::read_to_string(root().join("Cargo.toml")).unwrap();
+    let page = std::fs::read_to_string(root().join("docs/dependencies.md")).unwrap();
+    let mut inside = false;
+    let mut declared = BTreeSet::new();
+    for line in manifest.lines() {
+        if line.starts_with('[') {
+            inside = line.ends_with("dependencies]");
+        } else if let Some((name, _)) = line.split_once(" = ").filter(|_| inside) {
+            declared.insert(name.to_owned());
+        }
+    }
+    let table = page.lines().filter_map(|line| line.strip_prefix("| ")?.split(" |").next());
+    let tests = page.lines().filter_map(|line| line.strip_prefix("For tests alone: "));
+    let words = |text: &str| -> Vec<String> {
+        let bare = |word: &str| word.split(" (").next().unwrap_or_default().trim().to_owned();
+        text.split(',').map(bare).collect()
+    };
+    let explained: BTreeSet<String> = table
+        .filter(|cell| !cell.starts_with("crate") && !cell.starts_with("---"))
+        .chain(tests)
+        .flat_map(|text| words(text.trim_end_matches('.')))
+        .collect();
+    assert_eq!(declared, explained);
+}
+
+#[test]
+fn no_placeholder_is_left_in_the_documents() {
+    for page in ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"] {
+        let text = std::fs::read_to_string(root().join(page)).unwrap();
+        for word in ["BUILD_", "SPEED\n", "TODO", "TBD"] {
+            assert!(!text.contains(word), "{page}: {word}");
+        }
+    }
+}
