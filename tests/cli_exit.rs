@@ -481,3 +481,28 @@ fn help_and_version_are_exit_0() {
     assert_eq!(run(&["completions", "bash"]).code, 0);
     run(&["--nonsense"]).refused(2, &["--nonsense"]);
 }
+
+#[test]
+fn a_file_that_is_read_is_never_written_over() {
+    let folder = Folder::new();
+    let traces = folder.file("r.ndjson", "{\"steps\":[{\"type\":\"tool\"}]}\n");
+    let config = folder.file("c.json", "{\"task_name\":\"x\"}");
+    for target in [&traces, &config] {
+        let before = std::fs::read(target).unwrap();
+        let ran = run(&["analyze", &traces, "-c", &config, "-o", target]);
+        assert_eq!(ran.code, 2, "{}", ran.err);
+        assert!(ran.err.contains("read by the same command"), "{}", ran.err);
+        assert_eq!(std::fs::read(target).unwrap(), before);
+    }
+}
+
+#[test]
+fn a_stray_line_of_another_format_does_not_take_over_a_file() {
+    let folder = Folder::new();
+    let run = "{\"steps\":[{\"type\":\"tool\"}]}\n";
+    let stray = "{\"node_id\":\"x\",\"event\":\"start\",\"extra\":{}}\n";
+    let traces = folder.file("r.ndjson", format!("{run}{run}{stray}"));
+    let report = report(&[&traces]);
+    assert_eq!(report["inputs"][0]["format"], "native");
+    assert_eq!((&report["runs"]["total"], &report["inputs"][0]["rejected"]), (&2.into(), &1.into()));
+}

@@ -24,8 +24,8 @@ pub(super) fn run(args: &Analyze, global: &Global) -> Outcome {
         &args.input.paths,
         &args.input.reading,
         global,
-        &loaded.config,
-        false,
+        &loaded,
+        &args.output,
         &|judge, state, run| (judge.row(state, run), ()),
     )?;
     if let Err(failure) = set.require_runs() {

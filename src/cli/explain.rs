@@ -8,7 +8,7 @@ use crate::evaluate::RunRow;
 use crate::exit::Status;
 use crate::metrics::{Figure, Metric, Set as FigureSet, metric};
 use crate::model::{METRIC_NAMES, nearest, resolve_metric};
-use crate::render::{ExplainWire, PartWire, explanation_doc, figure_wire, pretty_json};
+use crate::render::{ExplainWire, PartWire, explanation_doc, figure_wire, mask, pretty_json};
 
 /// Tells the definition, and with paths the runs.
 pub(super) fn run(args: &Explain, global: &Global) -> Outcome {
@@ -22,8 +22,8 @@ pub(super) fn run(args: &Explain, global: &Global) -> Outcome {
             &args.paths,
             &args.reading,
             global,
-            &loaded.config,
-            false,
+            &loaded,
+            &args.output,
             &|judge, state, run| (judge.row(state, run), ()),
         )?;
         set.warn(global);
@@ -62,8 +62,8 @@ fn fill(wire: &mut ExplainWire, metric: &'static Metric, set: &Set) -> Figure {
         match figures.part(metric, row) {
             Some((numerator, denominator)) if denominator > 0.0 || numerator > 0.0 => {
                 wire.runs.push(PartWire {
-                    run: row.run_id.as_deref().map_or_else(|| set.locate(row), str::to_owned),
-                    task: row.task_id.as_deref().map(str::to_owned),
+                    run: row.run_id.as_deref().map_or_else(|| set.locate(row), mask),
+                    task: row.task_id.as_deref().map(mask),
                     numerator,
                     denominator,
                 });

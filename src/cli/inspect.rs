@@ -26,8 +26,8 @@ pub(super) fn run(args: &Inspect, global: &Global) -> Outcome {
         &args.input.paths,
         &args.input.reading,
         global,
-        &loaded.config,
-        false,
+        &loaded,
+        &args.output,
         &|judge, state, run| (judge.row(state, run), look(run)),
     )?;
     let wire = wire(&set, &looks);

@@ -58,6 +58,23 @@ pub(crate) fn check(output: &Output, lines: bool) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Refuses to write over what is read: traces, config or plan.
+pub(crate) fn guard<'p>(
+    output: &Output,
+    read: impl Iterator<Item = &'p Path>,
+) -> Result<(), Failure> {
+    let read: Vec<_> = read.filter_map(|path| path.canonicalize().ok()).collect();
+    for file in &output.files {
+        if file.canonicalize().is_ok_and(|target| target.is_file() && read.contains(&target)) {
+            return Err(Failure::usage(format!(
+                "-o {}: this file is read by the same command; name another",
+                file.display()
+            )));
+        }
+    }
+    Ok(())
+}
+
 /// Writes a result to standard output and to the files asked for.
 pub(crate) fn emit(forms: &Forms<'_>, output: &Output, global: &Global) -> Result<(), Failure> {
     for file in &output.files {

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use super::args::{Global, Reading};
+use super::args::{Global, Output, Reading};
+use super::output;
 use super::progress::Progress;
 use super::split::Filter;
 use super::{Failure, complain};
@@ -62,13 +63,14 @@ pub(crate) struct Set {
     pub(crate) sizes: Vec<(u64, u64)>,
 }
 
-/// Reads and judges; each run is also shown to `look` while its texts are in memory.
+/// Reads and judges; each run is shown to `look` while its texts are in memory. Refuses to start
+/// where a file that is to be written is one that is read.
 pub(crate) fn read<T: Send>(
     paths: &[PathBuf],
     reading: &Reading,
     global: &Global,
-    config: &EvalConfig,
-    keep_raw: bool,
+    loaded: &Loaded,
+    output: &Output,
     look: &(dyn Fn(&Judge<'_>, &mut JudgeState, &Trajectory<'_>) -> (RunRow, T) + Sync),
 ) -> Result<(Set, Vec<T>), Failure> {
     let mut filter = reading.filter.as_deref().map(Filter::compile).transpose()?;
@@ -76,10 +78,13 @@ pub(crate) fn read<T: Send>(
     let plan = reading.plan.as_deref().map(load_plan).transpose()?;
     let threads = threads(reading)?;
     let found = ingest::find(paths)?;
+    let config = &loaded.config;
+    let inputs = found.sources.iter().map(|source| source.path.as_path());
+    let others = loaded.path.as_deref().into_iter().chain(reading.plan.as_deref());
+    output::guard(output, inputs.chain(others))?;
     let progress =
         Progress::new(found.sources.iter().map(|source| source.path.as_path()), global.quiet);
-    let mut options = config.read_options(plan);
-    options.raw_attempts |= keep_raw;
+    let options = config.read_options(plan);
     let advance = |bytes| progress.advance(bytes);
     let request =
         Request { options, format, strict: reading.strict, threads, progress: Some(&advance) };
@@ -230,6 +235,7 @@ fn note_warnings(notes: &Notes, tally: &Tally) -> Vec<Warning> {
             "times with and without a zone in one run: its duration is not known".to_owned()
         }
         "unusable_duration" => "a duration below zero, or none at all, is not used".to_owned(),
+        "unusable_cost" => "a cost below zero, or none at all, is in no sum".to_owned(),
         _ => detail.to_owned(),
     };
     let mut warnings = Vec::new();

@@ -22,8 +22,8 @@ pub(super) fn run(args: &Show, global: &Global) -> Outcome {
         &args.input.paths,
         &args.input.reading,
         global,
-        &loaded.config,
-        false,
+        &loaded,
+        &args.output,
         &|judge, state, run| {
             let named =
                 run.run_id.as_deref() == Some(wanted) || run.task_id.as_deref() == Some(wanted);

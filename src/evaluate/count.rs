@@ -222,7 +222,7 @@ pub(super) fn row(judge: &Judge<'_>, state: &mut JudgeState, run: &Trajectory<'_
     row.steps = state.grouping.steps;
     row.duration_seconds = measure::duration(run, &mut state.notes);
     row.tokens = measure::tokens(run);
-    row.cost_usd = measure::cost(run);
+    row.cost_usd = measure::cost(run, &mut state.notes);
     let facts = Facts {
         steps: row.steps,
         attempts: row.attempts,

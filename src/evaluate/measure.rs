@@ -77,7 +77,11 @@ pub(super) fn tokens(run: &Trajectory<'_>) -> Option<Tokens> {
 }
 
 /// Cost of a run in US dollars: the sum over its attempts; else what the run records.
-pub(super) fn cost(run: &Trajectory<'_>) -> Option<f64> {
+pub(super) fn cost(run: &Trajectory<'_>, notes: &mut Notes) -> Option<f64> {
+    let recorded = run.attempts.iter().filter_map(|attempt| attempt.cost_usd).chain(run.cost_usd);
+    if recorded.into_iter().any(|cost| !usable(&cost)) {
+        notes.add("unusable_cost", "", run.place);
+    }
     let mut sum = None;
     for cost in run.attempts.iter().filter_map(|attempt| attempt.cost_usd).filter(usable) {
         *sum.get_or_insert(0.0) += cost;

@@ -138,7 +138,12 @@ impl Repairer<'_> {
             return Err(self.fail("expected a key in double quotes"));
         }
         self.string()?;
-        let key = self.out[start..].to_vec();
+        // Two spellings of one key are one key.
+        let written = &self.out[start..];
+        let key = match serde_json::from_slice::<String>(written) {
+            Ok(key) if written.contains(&b'\\') => key.into_bytes(),
+            _ => written.get(1..written.len() - 1).unwrap_or_default().to_vec(),
+        };
         self.skip_space();
         if self.peek()? != b':' {
             return Err(self.fail("expected `:` after a key"));
@@ -293,7 +298,7 @@ mod tests {
 
     #[test]
     fn the_last_of_duplicate_keys_wins() {
-        let value = repaired(r#"{"a":1, "b":{"x":1,"x":2,"x":3} ,"a":[2]}"#);
+        let value = repaired(r#"{"a":1, "b":{"x":1,"x":2,"\u0078":3} ,"a":[2]}"#);
         assert_eq!(value, serde_json::json!({"a": [2], "b": {"x": 3}}));
     }
 

@@ -52,7 +52,9 @@ impl Framing {
                         return if whole && !part { Self::Lines } else { Self::Values };
                     }
                     let rest = end_of_first_value(line).map(|end| line[end..].trim_ascii_start());
-                    if rest.is_some_and(|rest| matches!(rest.first(), Some(b',' | b'{' | b']' | b'}'))) {
+                    if rest
+                        .is_some_and(|rest| matches!(rest.first(), Some(b',' | b'{' | b']' | b'}')))
+                    {
                         return Self::Values;
                     }
                     whole |= rest.is_some_and(<[u8]>::is_empty);

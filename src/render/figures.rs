@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::doc::{Column, Doc, Table};
 use super::json::rounded;
+use super::mask::mask;
 use super::number::{count, percent, plain};
 use super::safe::shorten;
 use crate::evaluate::{Limit, Outcome};
@@ -62,7 +63,7 @@ fn line(group: Option<String>, (metric, figure): &Measured) -> FigureLine {
 }
 
 fn group_name(group: &Group) -> String {
-    format!("{}={}", group.by, group.value.as_deref().unwrap_or("(none)"))
+    format!("{}={}", group.by, group.value.as_deref().map_or("(none)".to_owned(), mask))
 }
 
 /// The analysis as people read it. `rejected` is the number of records that could not be read.

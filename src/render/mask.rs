@@ -21,6 +21,10 @@ static PATTERNS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
         r"(?P<keep>\beyJ)[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?",
         // Passwords inside addresses.
         r"(?P<keep>\b[a-z][a-z0-9+.-]*://[^\s/:@]{1,64}:)[^\s/@]{1,256}@",
+        // Cookies, storage keys, bot tokens.
+        r"(?i)(?P<keep>\b(?:set-)?cookie:\s*)[^\r\n]{4,}",
+        r"(?P<keep>\b(?:Account|SharedAccess)Key=)[A-Za-z0-9+/=]{16,}",
+        r"(?P<keep>\b\d{8,10}:)[A-Za-z0-9_-]{30,}",
         // Assignments to names that say what they are.
         r#"(?i)(?P<keep>\b[a-z0-9_.-]*(?:api[-_]?key|secret|token|passw(?:or)?d|credential|private[-_]?key)[a-z0-9_.-]*["']?\s*[:=]\s*["']?)[^\s"',;&}\]]{6,}"#,
         // Values that a warning shows of such a field.
@@ -57,7 +61,7 @@ mod tests {
 
     #[test]
     fn every_pattern_compiles_and_masks_its_secret() {
-        assert_eq!(PATTERNS.len(), 11);
+        assert_eq!(PATTERNS.len(), 14);
         // Put together here, so that no scanner takes this file for a leak.
         let body = "Ab1".repeat(14);
         let upper = body.to_uppercase();
@@ -75,6 +79,9 @@ mod tests {
             format!("https://user:{body}@host/x"),
             format!("\"client_secret\": \"{body}\""),
             format!("OPENAI_API_KEY={body}"),
+            format!("Cookie: session={body}"),
+            format!("AccountKey={body}"),
+            format!("12345678:{body}"),
             format!("`final.api_key` is \"{body}\""),
         ] {
             let masked = mask(&secret);

@@ -292,7 +292,10 @@ pub fn report_wire(analysis: &Analysis, parts: ReportParts) -> AnalyzeReport {
             .groups
             .iter()
             .map(|group| GroupWire {
-                by: BTreeMap::from([(group.by.clone(), group.value.clone())]),
+                by: BTreeMap::from([(
+                    group.by.clone(),
+                    group.value.as_deref().map(|v| mask(v).into()),
+                )]),
                 runs: runs(&group.analysis.runs),
                 metrics: figures(&group.analysis.figures),
             })

@@ -59,7 +59,7 @@ pub fn detect(path: &Path, head: &[u8], framing: Framing) -> Result<&'static For
     });
     records.truncate(enough.unwrap_or(records.len()).max(1));
     let probe = Probe::new(path, records, framing == Framing::Elements);
-    if let Some(format) = FORMATS.iter().find(|format| (format.detect)(&probe)) {
+    if let Some(format) = claimed(&probe) {
         return Ok(format);
     }
     for format in FORMATS.iter().filter(|format| !format.wrappers.is_empty()) {
@@ -69,11 +69,22 @@ pub fn detect(path: &Path, head: &[u8], framing: Framing) -> Result<&'static For
             .take(PROBED)
             .map(|span| &probe.records[0][span.start..span.end])
             .collect();
-        if inner.is_empty() || (format.detect)(&Probe::new(path, inner, true)) {
+        let inner = Probe::new(path, inner, true);
+        if inner.records.is_empty()
+            || claimed(&inner).is_some_and(|found| found.name == format.name)
+        {
             return Ok(format);
         }
     }
     Err(describe(head, &probe))
+}
+
+/// The format that claims the first record that any claims: one stray record further down must not
+/// take over a file.
+fn claimed(probe: &Probe<'_>) -> Option<&'static Format> {
+    (0..probe.records.len())
+        .filter_map(|at| probe.alone(at))
+        .find_map(|one| FORMATS.iter().find(|format| (format.detect)(&one)))
 }
 
 /// What an unknown file looks like, and what could be done.

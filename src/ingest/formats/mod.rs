@@ -74,6 +74,17 @@ impl<'p> Probe<'p> {
         Self { path, records, in_array, keys }
     }
 
+    /// The same probe with one record alone.
+    pub(super) fn alone(&self, at: usize) -> Option<Self> {
+        let (record, keys) = (*self.records.get(at)?, self.keys.get(at)?.clone());
+        Some(Self {
+            path: self.path,
+            records: vec![record],
+            in_array: self.in_array,
+            keys: vec![keys],
+        })
+    }
+
     /// Whether one of the records is an object that has all of these keys at its top level.
     #[must_use]
     pub fn any_has(&self, keys: &[&str]) -> bool {

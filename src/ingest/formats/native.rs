@@ -14,7 +14,7 @@ use serde::Deserialize;
 use super::{Format, Parsed, Probe, Reader, Record, Refusal};
 use crate::config::ReadOptions;
 use crate::ingest::scan::find_arrays;
-use crate::model::{Attempt, Final, Place, RetrySource, Trajectory, input_hash};
+use crate::model::{Attempt, Final, Issue, Place, RetrySource, Trajectory, input_hash};
 
 pub use fields::{AnyTokens, ErrorField, NestedAttempts, Raw, Scalar, ScoreMap, TagMap};
 pub use schema::trace_schema;
@@ -155,8 +155,13 @@ fn read<'r>(record: &Record<'r>, options: &ReadOptions) -> Result<Parsed<'r>, Re
     } else {
         Vec::new()
     };
+    let mut issues = Vec::new();
+    if wire.success.flag().is_none() && !wire.success.is_absent() {
+        let message = "`success` is neither true nor false, so it decides nothing";
+        issues.push(Issue::warning("unreadable_success", record.place, message));
+    }
     let run = wire.into_trajectory(record.place, &raw)?;
-    Ok(Parsed { runs: vec![run], issues: Vec::new() })
+    Ok(Parsed { runs: vec![run], issues })
 }
 
 impl<'a> WireRun<'a> {

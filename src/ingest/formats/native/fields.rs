@@ -96,6 +96,8 @@ impl<'a> Scalar<'a> {
             Self::Bool(flag) => Some(*flag),
             Self::Int(0) => Some(false),
             Self::Int(1) => Some(true),
+            Self::Float(0.0) => Some(false),
+            Self::Float(1.0) => Some(true),
             Self::Text(text) if text.eq_ignore_ascii_case("true") => Some(true),
             Self::Text(text) if text.eq_ignore_ascii_case("false") => Some(false),
             _ => None,
