@@ -27,7 +27,6 @@ pub const NATIVE: Format = Format {
     splits_arrays: true,
     reader: Reader::Whole(read),
     archive: None,
-    mixes_turns: false,
 };
 
 /// A run has `steps`; so may an eval config, which is no trace.
