@@ -455,3 +455,113 @@ fn damage_gives_the_same_answer_from_standard_input() {
     );
     assert!(ran.err.contains("-:2"), "{}", ran.err);
 }
+
+#[test]
+fn damage_around_a_wrapped_array_is_told_and_costs_no_sound_run() {
+    let (a, b, c, d) = (sound("a"), sound("b"), sound("c"), sound("d"));
+    for (text, runs, rejected, damage) in [
+        (format!(r#"{{"traces":[{a}]]]] oops"#), 1, 1, "]]] oops"),
+        (format!(r#"{{"traces":[{a}]}} oops"#), 1, 1, "oops"),
+        (format!(r#"{{"traces":[{a}], oops {b}, {c} }}"#), 1, 1, "oops"),
+        (format!(r#"{{"traces":[{a}], "x": oops, "runs":[{b}]"#), 2, 1, "oops"),
+        (format!(r#"{{"traces":[{a},{b}}},{c},{d}]}}"#), 4, 1, "},{\"run_id\":\"c\""),
+        (format!("{{\n\"traces\":[\n{a}\n],\n oops\n{b},\n{c}\n}}\n"), 1, 1, "oops"),
+        (format!("{{\n\"traces\":[\n{a}\n],\n\"x\": oops,\n\"runs\":[\n{b}\n]\n"), 2, 1, "oops"),
+        // Here the brackets of the whole file do not match, so each stray one is a record of its own.
+        (format!("{{\n\"traces\":[\n{a}\n]]]]\n oops\n"), 1, 3, "]]]\n"),
+        (
+            format!("{{\n\"traces\":[\n{a},\n{b}}},\n{c},\n{d}\n]}}\n"),
+            4,
+            2,
+            "},\n{\"run_id\":\"c\"",
+        ),
+    ] {
+        let told = told("r.json", &text);
+        told.counts(runs, rejected);
+        let byte = text.find(damage).unwrap();
+        assert!(
+            told.rejected()[0].starts_with(&format!("r.json@{byte} ")),
+            "{byte}: {:?}",
+            told.rejected()
+        );
+        strict_stops_at("r.json", &text, &format!("@{byte}"));
+    }
+}
+
+#[test]
+fn a_wrapping_object_that_can_be_repaired_is_no_damage() {
+    let text = format!(r#"{{"loss":NaN,"traces":[{}],"loss":1}}"#, sound("a"));
+    told("r.json", text).counts(1, 0);
+}
+
+#[test]
+fn strict_stops_where_an_array_has_no_end() {
+    let runs = format!("{},\n{},\n", sound("a"), sound("b"));
+    for text in
+        [format!("[{runs}"), format!("{{\"traces\":[{runs}"), format!("{{\"traces\":[{runs}]")]
+    {
+        strict_stops_at("r.json", &text, "@");
+    }
+}
+
+#[test]
+fn a_rejected_part_of_a_record_is_counted_and_located() {
+    let log = json!({"version": 2, "status": "success", "eval": {"task": "t"},
+        "samples": [{"id": 1, "epoch": 1}, {"epoch": 1}, {"epoch": 2}]});
+    let span = |trace: &str, id: &str| {
+        json!({"traceId": trace, "spanId": id, "name": "execute_tool x",
+            "startTimeUnixNano": "1", "endTimeUnixNano": "2",
+            "attributes": [{"key": "gen_ai.operation.name", "value": {"stringValue": "execute_tool"}}]})
+    };
+    let trace = "b".repeat(32);
+    let spans =
+        [span(&trace, &"a".repeat(16)), span("", &"c".repeat(16)), span("", &"d".repeat(16))];
+    let otlp = json!({"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]});
+    for (name, content, code) in
+        [("log.json", log, "sample_without_id"), ("spans.json", otlp, "spans_rejected")]
+    {
+        let text = content.to_string();
+        let told = told(name, &text);
+        assert_eq!(told.report["runs"]["total"], 1);
+        assert_eq!(told.report["inputs"][0]["rejected"], 2, "{name}");
+        assert_eq!(warning(&told.report, code)["count"], 2);
+        let file = &told.inspect["inputs"][0];
+        assert_eq!(
+            (&file["records"], &file["used"], &file["rejected"]),
+            (&json!(1), &json!(1), &json!(0))
+        );
+        assert_eq!(file["rejected_parts"], json!({ code: 2 }));
+        assert!(told.rejected()[0].ends_with(code), "{:?}", told.rejected());
+        strict_stops_at(name, &text, "");
+    }
+}
+
+#[test]
+fn a_number_of_attempts_that_is_no_number_rejects_its_record() {
+    let node = r#"{"node_id":"n","status":"completed","attempts":"three"}"#;
+    let other = r#"{"node_id":"m","status":"completed","attempts":"2"}"#;
+    told("n.ndjson", format!("{other}\n{node}\n")).rejected_at(&["n.ndjson:2 unreadable_number"]);
+    let line = |event: &str, attempt: &str| {
+        format!(r#"{{"run_id":"r","node_id":"n","event":"{event}","attempt":{attempt}}}"#)
+    };
+    let log = format!("{}\n{}\n", line("start", "1"), line("completed", "\"three\""));
+    told("s.ndjson", log).rejected_at(&["s.ndjson:2 unreadable_number"]);
+}
+
+#[test]
+fn a_checkpoint_may_have_both_names_of_its_end() {
+    let node = r#"{"node_id":"n","status":"completed","attempts":0,"started_at":"2026-01-01T00:00:00Z","completed_at":"2026-01-01T00:00:09Z","ended_at":"2026-01-01T00:00:05Z"}"#;
+    for (node, seconds) in [(node.to_owned(), 5.0), (node.replace("ended_at", "note"), 9.0)] {
+        let report = told("n.json", node).report;
+        figures_are(&report, &[("duration_seconds", seconds, seconds, 1.0)]);
+        assert_eq!(report["inputs"][0]["rejected"], 0);
+    }
+}
+
+#[test]
+fn a_format_that_shows_late_in_a_file_is_found() {
+    let long = "x".repeat(300_000);
+    let run = sound("a").replacen('{', &format!("{{\"note\":\"{long}\","), 1);
+    told("r.json", &run).counts(1, 0);
+    told("r.json", format!("{}{}", " \n".repeat(200_000), sound("a"))).counts(1, 0);
+}

@@ -504,5 +504,117 @@ fn a_stray_line_of_another_format_does_not_take_over_a_file() {
     let traces = folder.file("r.ndjson", format!("{run}{run}{stray}"));
     let report = report(&[&traces]);
     assert_eq!(report["inputs"][0]["format"], "native");
-    assert_eq!((&report["runs"]["total"], &report["inputs"][0]["rejected"]), (&2.into(), &1.into()));
+    assert_eq!(
+        (&report["runs"]["total"], &report["inputs"][0]["rejected"]),
+        (&2.into(), &1.into())
+    );
+}
+
+/// A folder with one sound run and some file of this content.
+fn beside_a_run(name: &str, content: impl AsRef<[u8]>) -> (Folder, String) {
+    let folder = Folder::new();
+    folder.file("good.json", RUN);
+    folder.file(name, content);
+    let path = folder.path().to_str().unwrap().to_owned();
+    (folder, path)
+}
+
+#[test]
+fn what_is_found_and_cannot_be_read_is_told_and_strict_stops_there() {
+    let zip = zipped(&[("one.ndjson", many(50).as_bytes())]);
+    let stored = |members: &[(&str, &str)]| {
+        let mut out = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+        let options = zip::write::SimpleFileOptions::default()
+            .compression_method(zip::CompressionMethod::Stored);
+        for (name, content) in members {
+            out.start_file(*name, options).unwrap();
+            out.write_all(content.as_bytes()).unwrap();
+        }
+        out.finish().unwrap().into_inner()
+    };
+    let mut corrupt = stored(&[("a.json", RUN), ("b.json", "{\"steps\":[],\"mark\":1}")]);
+    let at = corrupt.windows(4).position(|bytes| bytes == b"mark").unwrap();
+    corrupt[at] = b'M';
+    let mut twice = stored(&[("a.json", RUN), ("b.json", RUN)]);
+    for at in 0..twice.len() - 6 {
+        if &twice[at..at + 6] == b"b.json" {
+            twice[at] = b'a';
+        }
+    }
+    let inner = zipped(&[("in.zip", &zip)]);
+    for (name, content, place, runs) in [
+        ("half.zip", zip[..zip.len() / 2].to_vec(), "half.zip", 1),
+        ("head.gz", b"\x1F\x8B\xFF\xFF....".to_vec(), "head.gz", 1),
+        ("corrupt.zip", corrupt, "corrupt.zip/b.json", 2),
+        ("outer.zip", inner, "outer.zip/in.zip", 1),
+        ("twice.zip", twice, "twice.zip", 2),
+    ] {
+        let (_folder, path) = beside_a_run(name, content);
+        let report = report(&[&path]);
+        assert_eq!(report["runs"]["total"], runs, "{name}");
+        let warned = warning(&report, "unreadable_input");
+        assert!(warned["where"].as_str().unwrap().ends_with(place), "{warned}");
+        run(&["analyze", &path, "--strict"]).refused(2, &[place, "--strict"]);
+    }
+    let (_folder, path) = beside_a_run("notes.txt", "no trace, and no damage");
+    let ran = run(&["analyze", &path, "--strict"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(!ran.err.contains("unreadable_input"), "{ran:?}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_that_opens_and_cannot_be_read_is_told() {
+    // A file of the kernel whose start nobody may read; the root may read any other.
+    let mut mem = std::fs::File::open("/proc/self/mem").unwrap();
+    assert!(mem.read(&mut [0; 4]).is_err());
+    let folder = Folder::new();
+    let good = folder.file("good.json", RUN);
+    let report = report(&[&good, "/proc/self/me[m]"]);
+    assert_eq!(report["runs"]["total"], 1);
+    assert_eq!(warning(&report, "unreadable_input")["where"], "/proc/self/mem");
+    run(&["analyze", &good, "/proc/self/me[m]", "--strict"])
+        .refused(2, &["cannot read /proc/self/mem", "--strict"]);
+    run(&["analyze", "/proc/self/me[m]"]).refused(4, &["/proc/self/mem"]);
+}
+
+#[test]
+fn a_zip_archive_on_standard_input_is_refused_with_the_remedy() {
+    let zip = zipped(&[("one.ndjson", RUN.as_bytes())]);
+    let parts = ["a zip archive cannot be read from standard input: give it as a file"];
+    run_with_input(&["analyze", "-"], &zip).refused(2, &parts);
+}
+
+#[test]
+fn a_glob_finds_what_its_parts_reach_and_no_more() {
+    let folder = Folder::new();
+    folder.file("r.ndjson", many(1));
+    folder.file("a/r.ndjson", many(2));
+    folder.file("a/b/r.ndjson", many(4));
+    for (pattern, runs) in [
+        ("*.ndjson", 1),
+        ("*/*.ndjson", 2),
+        ("a/*.ndjson", 2),
+        ("*/b/*.ndjson", 4),
+        ("{a,a/b}/*.ndjson", 6),
+        ("**/*.ndjson", 7),
+        ("a/**/*.ndjson", 6),
+    ] {
+        assert_eq!(report(&[&folder.at(pattern)])["runs"]["total"], runs, "{pattern}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_glob_does_not_walk_what_it_cannot_match() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::new();
+    folder.file("r.ndjson", many(1));
+    folder.file("shut/deep/r.ndjson", many(1));
+    let shut = folder.path().join("shut");
+    std::fs::set_permissions(&shut, std::fs::Permissions::from_mode(0o000)).unwrap();
+    // The root may list it all the same; anyone else is told of it only if it is walked.
+    let report = report(&[&folder.at("*.ndjson")]);
+    std::fs::set_permissions(&shut, std::fs::Permissions::from_mode(0o755)).unwrap();
+    assert_eq!((&report["runs"]["total"], &report["warnings"]), (&json!(1), &json!([])));
 }

@@ -110,7 +110,14 @@ fn folders_and_logs_are_found_and_told_apart_by_content() {
     let paths = [fixtures.join("checkpoints"), fixtures.join("steplog")];
     let sources = agenteval::ingest::find(&paths).unwrap();
     let options = ReadOptions::default();
-    let request = Request { options, format: None, strict: false, threads: 1, progress: None };
+    let request = Request {
+        options,
+        format: None,
+        strict: false,
+        threads: 1,
+        progress: None,
+        max_record: agenteval::ingest::MAX_RECORD,
+    };
     let mut told = Vec::new();
     let tally =
         agenteval::ingest::read(&sources.sources, &request, &Tell, &mut |run| told.push(run))

@@ -90,7 +90,7 @@ fn inputs(set: &Set) -> Vec<InputWire> {
             runs: file.runs,
             steps: *steps,
             attempts: *attempts,
-            rejected: file.rejected,
+            rejected: file.all_rejected(),
             left_out: file.left_out.clone(),
         })
         .collect()

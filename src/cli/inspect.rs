@@ -127,6 +127,7 @@ fn file((file, (steps, attempts)): (&crate::ingest::FileTally, &(u64, u64))) -> 
         merged: file.merged.clone(),
         ignored: file.ignored.clone(),
         rejected: file.rejected,
+        rejected_parts: file.rejected_parts.clone(),
         repaired: file.repaired,
         runs: file.runs,
         steps: *steps,
@@ -152,7 +153,7 @@ fn issues(set: &Set) -> Vec<IssueWire> {
                 Severity::Rejected => "rejected",
             },
             code: issue.code,
-            place: set.tally.locate(issue),
+            place: set.tally.locate(issue.place),
             message: issue.message.clone(),
             count: issue.count,
         })

@@ -1,5 +1,6 @@
 //! Reading and judging a set of runs, as several commands need it.
 
+use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -82,21 +83,27 @@ pub(crate) fn read<T: Send>(
     let inputs = found.sources.iter().map(|source| source.path.as_path());
     let others = loaded.path.as_deref().into_iter().chain(reading.plan.as_deref());
     output::guard(output, inputs.chain(others))?;
+    if reading.strict {
+        found.require_readable()?;
+    }
     let progress =
         Progress::new(found.sources.iter().map(|source| source.path.as_path()), global.quiet);
     let options = config.read_options(plan);
     let advance = |bytes| progress.advance(bytes);
-    let request =
-        Request { options, format, strict: reading.strict, threads, progress: Some(&advance) };
+    let request = Request {
+        options,
+        format,
+        strict: reading.strict,
+        threads,
+        progress: Some(&advance),
+        max_record: ingest::MAX_RECORD,
+    };
     let visitor = Judging { judge: Judge::new(config), look, seen: Mutex::new(Seen::default()) };
     let mut all = Vec::new();
     let result = ingest::read(&found.sources, &request, &visitor, &mut |out| all.push(out));
     progress.finish();
     let mut tally = result?;
-    for (path, reason) in found.left_out {
-        let left_out = Some(reason);
-        tally.files.push(ingest::FileTally { path, left_out, ..ingest::FileTally::default() });
-    }
+    tally.files.extend(found.left_out);
     let mut sizes = vec![(0, 0); tally.files.len()];
     for (row, _) in &all {
         if let Some(size) = sizes.get_mut(row.place.file as usize) {
@@ -241,12 +248,11 @@ fn note_warnings(notes: &Notes, tally: &Tally) -> Vec<Warning> {
     let mut warnings = Vec::new();
     for (code, details) in notes.entries() {
         for (detail, (count, place)) in &details.kept {
-            let issue = crate::model::Issue::note("", *place, "");
             warnings.push(Warning {
                 code: code.to_owned(),
                 message: text(code, detail),
                 count: *count,
-                place: tally.locate(&issue),
+                place: tally.locate(*place),
             });
         }
         if details.more > 0 {
@@ -261,7 +267,8 @@ fn note_warnings(notes: &Notes, tally: &Tally) -> Vec<Warning> {
     warnings
 }
 
-/// Rejections by reason, and what readers warned of, each kind once with how often.
+/// Inputs that could not be read, rejections by reason, and what readers warned of, each kind once
+/// with how often.
 fn tally_warnings(tally: &Tally) -> Vec<Warning> {
     let mut warnings: Vec<Warning> = Vec::new();
     let mut known = std::collections::HashMap::<(String, String), usize>::new();
@@ -274,19 +281,24 @@ fn tally_warnings(tally: &Tally) -> Vec<Warning> {
         }
     };
     for file in &tally.files {
-        for (code, count) in &file.rejected_by {
+        if let Some(reason) = file.left_out.as_ref().filter(|_| file.unreadable) {
+            add("unreadable_input", reason.clone(), 1, file.path.display().to_string());
+        }
+        let records = file.rejected_by.iter().map(|by_code| ("record", by_code));
+        let parts = file.rejected_parts.iter().map(|by_code| ("part of a record", by_code));
+        for (what, (code, count)) in records.chain(parts) {
             // Beyond those that are kept, only the number of a code is known.
             let first = file.rejections.iter().find(|issue| issue.code == *code);
             let (message, place) = first.map_or_else(
-                || ("rejected records".to_owned(), file.path.display().to_string()),
-                |first| (first.message.clone(), tally.locate(first)),
+                || (format!("a {what} could not be read"), file.path.display().to_string()),
+                |first| (first.message.clone(), tally.locate(first.place)),
             );
-            add(code, format!("{message} (record rejected)"), *count, place);
+            add(code, format!("{message} ({what} rejected)"), *count, place);
         }
     }
     for issue in &tally.issues {
         if issue.severity == crate::model::Severity::Warning {
-            add(issue.code, issue.message.clone(), issue.count, tally.locate(issue));
+            add(issue.code, issue.message.clone(), issue.count, tally.locate(issue.place));
         }
     }
     let repaired: u64 = tally.files.iter().map(|file| file.repaired).sum();
@@ -301,7 +313,7 @@ fn tally_warnings(tally: &Tally) -> Vec<Warning> {
 fn row_warnings(rows: &[RunRow], config: &EvalConfig, tally: &Tally) -> Vec<Warning> {
     let mut warnings = Vec::new();
     let mut add = |code: &str, message: String, count: usize, row: Option<&RunRow>| {
-        let place = row.map(|row| tally.locate(&crate::model::Issue::note("", row.place, "")));
+        let place = row.map(|row| tally.locate(row.place));
         let place = place.unwrap_or_default();
         warnings.push(Warning { code: code.to_owned(), message, count: count as u64, place });
     };
@@ -389,10 +401,13 @@ impl Set {
             }
             Some(first) => format!(
                 "no run was evaluated: {rejected} records were rejected, the first at {}: {first}",
-                self.tally.locate(first)
+                self.tally.locate(first.place)
             ),
             None if self.tally.recognised() == 0 => {
-                let left_out = self.tally.files.iter().find_map(|file| {
+                let left_out = self.tally.files.iter().filter(|file| file.left_out.is_some());
+                // What could not be read is a likelier reason than what is no trace.
+                let left_out = left_out.max_by_key(|file| (file.unreadable, Reverse(&file.path)));
+                let left_out = left_out.and_then(|file| {
                     file.left_out.as_ref().map(|why| format!("{}: {why}", file.path.display()))
                 });
                 match left_out {
@@ -406,7 +421,7 @@ impl Set {
 
     /// Where a run stands.
     pub(crate) fn locate(&self, row: &RunRow) -> String {
-        self.tally.locate(&crate::model::Issue::note("", row.place, ""))
+        self.tally.locate(row.place)
     }
 
     /// Prints warnings to standard error.

@@ -7,7 +7,6 @@ use super::{Failure, Outcome, complain};
 use crate::evaluate::Timeline;
 use crate::exit::Status;
 use crate::ingest::Tally;
-use crate::model::Issue;
 use crate::render::{Doc, pretty_json, timeline_doc, timeline_wire};
 
 /// Finds the run, or the trials of the task, and shows them.
@@ -89,7 +88,7 @@ pub(super) fn run(args: &Show, global: &Global) -> Outcome {
 }
 
 fn locate(tally: &Tally, timeline: &Timeline) -> String {
-    tally.locate(&Issue::note("", timeline.row.place, ""))
+    tally.locate(timeline.row.place)
 }
 
 /// `FILE:LINE` or `FILE@BYTE`, as warnings and tables give it.

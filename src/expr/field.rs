@@ -8,6 +8,8 @@ use serde::Deserializer as _;
 use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
+use crate::model::marked_float;
+
 /// The objects that expressions read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Root {
@@ -327,19 +329,9 @@ fn text(raw: &str) -> Field<'_> {
             Err(_) => return Field::Missing,
         }
     };
-    match special_float(&text) {
+    match marked_float(&text) {
         Some(float) => Field::Float(float),
         None => Field::Text(text),
-    }
-}
-
-/// The float that the repair of a record wrote as a marked text.
-pub(crate) fn special_float(text: &str) -> Option<f64> {
-    match text.strip_prefix('\u{E000}')? {
-        "NaN" => Some(f64::NAN),
-        "Infinity" => Some(f64::INFINITY),
-        "-Infinity" => Some(f64::NEG_INFINITY),
-        _ => None,
     }
 }
 

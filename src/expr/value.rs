@@ -9,7 +9,8 @@ use cel::common::types::{CelString, CelUInt};
 use cel::common::value::Val;
 use serde::de::{DeserializeSeed, Error as _, MapAccess, SeqAccess, Visitor};
 
-use super::field::{Field, special_float};
+use super::field::Field;
+use crate::model::marked_float;
 
 /// A value that may borrow from the record.
 pub(super) type Boxed<'v> = Box<dyn Val + 'v>;
@@ -95,14 +96,14 @@ impl<'de> Visitor<'de> for Tree<'_> {
     }
 
     fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Boxed<'de>, E> {
-        Ok(match special_float(text) {
+        Ok(match marked_float(text) {
             Some(float) => Box::new(CelDouble::from(float)),
             None => Box::new(CelString::from(text)),
         })
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Boxed<'de>, E> {
-        Ok(match special_float(text) {
+        Ok(match marked_float(text) {
             Some(float) => Box::new(CelDouble::from(float)),
             None => Box::new(CelString::from(text.to_owned())),
         })

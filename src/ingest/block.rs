@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::formats::{Format, Parsed, Record, Refusal, TRUNCATED};
+use super::formats::{Format, Parsed, Record, Refusal};
 use super::read::Visitor;
 use super::repair;
 use super::scan::end_of_value;
@@ -50,6 +50,25 @@ pub(super) struct Block<'b> {
     pub(super) base: u64,
     pub(super) file: u32,
     pub(super) path: &'b Path,
+    /// The most bytes of one record.
+    pub(super) most: usize,
+}
+
+/// What is broken around the records inside a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Damage {
+    /// It ends too early.
+    Cut,
+    /// It goes wrong at this byte of the block.
+    At { byte: usize, reason: &'static str },
+}
+
+/// The records inside a refused one.
+pub(super) struct Inside {
+    pub(super) spans: Vec<Span>,
+    pub(super) depth: Depth,
+    /// What is broken around them, where no record tells of it.
+    pub(super) damage: Option<Damage>,
 }
 
 impl<'b> Block<'b> {
@@ -66,6 +85,29 @@ impl<'b> Block<'b> {
         Place { file: self.file, line: 0, byte: self.base + span.end as u64 }
     }
 
+    /// The place of a byte of the block.
+    pub(super) fn at(&self, byte: usize) -> Place {
+        Place { file: self.file, line: 0, byte: self.base + byte as u64 }
+    }
+
+    /// The rejection of a record that is too large.
+    pub(super) fn too_large(&self, span: Span) -> Option<Issue> {
+        (span.end - span.start > self.most).then(|| too_large(self.most, self.record(span).place))
+    }
+
+    /// What is broken in a record that was refused; `None` if it is sound, or can be repaired.
+    fn damage(&self, span: Span, refusal: &Refusal) -> Option<Damage> {
+        let bytes = &self.bytes[span.start..span.end];
+        // A refusal that is not of form was given after the whole record was read.
+        if !refusal.repairable || serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_ok() {
+            return None;
+        }
+        repair::repair(bytes).err().map(|error| match error.truncated {
+            true => Damage::Cut,
+            false => Damage::At { byte: span.start + error.offset, reason: error.reason },
+        })
+    }
+
     /// The records inside a refused one: the elements it wraps, or the sound ones that its damage
     /// hides. What is wrapped may be damaged too, and what damage hid is not looked into again.
     pub(super) fn within(
@@ -73,18 +115,23 @@ impl<'b> Block<'b> {
         span: Span,
         depth: Depth,
         format: &Format,
-    ) -> Option<(Vec<Span>, Depth)> {
+        refusal: &Refusal,
+    ) -> Option<Inside> {
         let bytes = &self.bytes[span.start..span.end];
         if depth == Depth::Outer
             && let Some(elements) = wrapped_elements(bytes, format.wrappers)
-            && format.wrappers.iter().any(|key| !key.is_empty())
         {
+            let damage = self.damage(span, refusal);
+            if elements.is_empty() && damage.is_some() {
+                return None; // the record itself tells of it
+            }
             let shift = |inner: Span| Span {
                 start: span.start + inner.start,
                 end: span.start + inner.end,
                 line: 0,
             };
-            return Some((elements.into_iter().map(shift).collect(), Depth::Wrapped));
+            let spans = elements.into_iter().map(shift).collect();
+            return Some(Inside { spans, depth: Depth::Wrapped, damage });
         }
         if depth == Depth::Hidden || span.line > 0 {
             return None; // a line holds no other record
@@ -94,9 +141,10 @@ impl<'b> Block<'b> {
         memchr::memchr(b'\n', bytes)?;
         let column = self.bytes[..span.start].iter().rev().take_while(|b| **b != b'\n').count();
         let cuts = restarts(bytes, column);
-        if cuts.is_empty() || serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_ok() {
+        if cuts.is_empty() {
             return None;
         }
+        let damage = Some(self.damage(span, refusal)?);
         let starts = std::iter::once(0).chain(cuts.iter().copied());
         let ends = cuts.iter().copied().chain(std::iter::once(bytes.len()));
         let trimmed = |(start, end): (usize, usize)| {
@@ -113,7 +161,8 @@ impl<'b> Block<'b> {
                 .unwrap_or(text.len());
             Span { start: span.start + start, end: span.start + start + length, line: 0 }
         };
-        Some((starts.zip(ends).map(trimmed).collect(), Depth::Hidden))
+        let spans = starts.zip(ends).map(trimmed).collect();
+        Some(Inside { spans, depth: Depth::Hidden, damage })
     }
 }
 
@@ -134,7 +183,10 @@ impl<V: Visitor> WholeReader<'_, V> {
     ) -> Vec<Outcome<V::Out>> {
         let mut outcomes = Vec::with_capacity(spans.len());
         for span in spans {
-            self.record(state, block, *span, Depth::Outer, &mut outcomes);
+            match block.too_large(*span) {
+                Some(issue) => outcomes.push((Err(issue), false)),
+                None => self.record(state, block, *span, Depth::Outer, &mut outcomes),
+            }
         }
         outcomes
     }
@@ -156,16 +208,24 @@ impl<V: Visitor> WholeReader<'_, V> {
             }
             Err(refusal) => refusal,
         };
-        let cut = refusal.code == TRUNCATED;
-        if let Some((inner, depth)) = block.within(span, depth, self.format)
-            && !(cut && inner.is_empty())
-        {
-            for span in inner {
-                self.record(state, block, span, depth, outcomes);
+        if let Some(inside) = block.within(span, depth, self.format, &refusal) {
+            let first = outcomes.len();
+            for span in inside.spans {
+                self.record(state, block, span, inside.depth, outcomes);
             }
-            // Where the last record inside is whole, nothing else tells of the cut.
-            if cut && let Some((Ok((_, issues)), _)) = outcomes.last_mut() {
-                issues.push(cut_between(block.end_of(span)));
+            match inside.damage {
+                // Where the last record inside is whole, nothing else tells of the cut.
+                Some(Damage::Cut) => {
+                    if let Some((Ok((_, issues)), _)) = outcomes.last_mut() {
+                        issues.push(cut_between(block.end_of(span)));
+                    }
+                }
+                Some(Damage::At { byte, reason })
+                    if outcomes[first..].iter().all(|(outcome, _)| outcome.is_ok()) =>
+                {
+                    outcomes.push((Err(outside(block.at(byte), reason)), false));
+                }
+                _ => {}
             }
             return;
         }
@@ -194,6 +254,18 @@ impl<V: Visitor> WholeReader<'_, V> {
 pub(super) fn cut_between(place: Place) -> Issue {
     let message = "the array of records has no end: what followed its last record is lost";
     Issue::warning("truncated_array", place, message)
+}
+
+/// That something around or between the records inside a record is broken, and none of them tells of it.
+pub(super) fn outside(place: Place, reason: &str) -> Issue {
+    let message = format!("{reason}: what stands here, outside of the list of records, is lost");
+    Issue::rejected("invalid_json", place, message)
+}
+
+/// That a record is longer than what is held in memory.
+pub(super) fn too_large(most: usize, place: Place) -> Issue {
+    let message = format!("the record has more than {most} bytes");
+    Issue::rejected("record_too_large", place, message)
 }
 
 /// The reason of a refusal; for damage, the one that the repairer gives, with its byte.

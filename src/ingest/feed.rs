@@ -19,11 +19,13 @@ pub(super) struct Feed<'p> {
     offset: u64,
     ended: bool,
     damage: Option<String>,
+    /// The most bytes that a record may have.
+    most: usize,
 }
 
 impl<'p> Feed<'p> {
     /// A feed at the start of a stream.
-    pub(super) fn new(stream: Box<dyn Read + Send>, progress: Progress<'p>) -> Self {
+    pub(super) fn new(stream: Box<dyn Read + Send>, progress: Progress<'p>, most: usize) -> Self {
         Self {
             stream,
             progress,
@@ -33,6 +35,7 @@ impl<'p> Feed<'p> {
             offset: 0,
             ended: false,
             damage: None,
+            most,
         }
     }
 
@@ -62,17 +65,23 @@ impl<'p> Feed<'p> {
         self.offset += bytes as u64;
     }
 
-    /// Reads until there are at least `block` bytes, or twice as many as are kept, or no more.
+    /// Reads until there are at least `block` bytes, or half as many again as are kept, or no more.
+    /// Never holds more than a block beyond the longest record.
     pub(super) fn fill(&mut self, block: usize) {
         if self.ended {
             return;
         }
-        self.buffer.copy_within(self.start..self.end, 0);
-        self.end -= self.start;
-        self.start = 0;
-        // A record longer than the block needs a larger one, and doubling keeps the copying linear.
-        let wanted = block.max(self.end * 2);
-        if self.buffer.len() < wanted {
+        if self.start > 0 {
+            self.buffer.copy_within(self.start..self.end, 0);
+            self.end -= self.start;
+            self.start = 0;
+        }
+        // A record longer than the block needs a larger one, and growth by a share of what is kept
+        // keeps the scanning and copying linear.
+        let kept = self.end;
+        let wanted = block.max((kept + kept / 2).min(self.most.saturating_add(block)));
+        if let Some(more) = wanted.checked_sub(self.buffer.len()) {
+            self.buffer.reserve_exact(more);
             self.buffer.resize(wanted, 0);
         }
         let (read, error) = read_up_to(&mut self.stream, &mut self.buffer[self.end..wanted]);

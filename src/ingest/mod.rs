@@ -5,20 +5,24 @@
 //! Refuses to judge: a run is handed on as it was recorded. Damage is data: it is counted and
 //! located; only input that cannot be used at all is an error.
 
+mod archive;
 pub mod assemble;
 mod block;
 mod feed;
 pub mod formats;
+mod parallel;
 mod read;
 pub mod repair;
 pub mod scan;
 mod source;
 pub mod split;
 mod tally;
+#[cfg(test)]
+mod tests;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-pub use read::{Request, Visitor, read};
+pub use read::{MAX_RECORD, Request, Visitor, read};
 pub use source::{Source, Sources, find};
 pub use tally::{FileTally, KEPT_REJECTIONS, Tally};
 
@@ -41,8 +45,9 @@ pub enum ReadError {
         /// What it looks like, and what would be needed.
         reason: String,
     },
-    /// The first rejected record, under `--strict`.
-    #[error("{place}: {reason} (--strict stops at the first rejected record)")]
+    /// The first thing that is lost, under `--strict`: a rejected record or part of one, the rest of a
+    /// stream or array that breaks off.
+    #[error("{place}: {reason} (--strict stops at the first loss)")]
     Strict {
         /// `FILE:LINE` or `FILE@BYTE`.
         place: String,
@@ -57,4 +62,12 @@ pub enum ReadError {
         /// The nearest name, or all of them.
         hint: String,
     },
+}
+
+impl ReadError {
+    /// Something found that cannot be read, under `--strict`.
+    fn unreadable_input(path: &Path, reason: &str) -> Self {
+        let reason = format!("{reason} (--strict stops at the first loss)");
+        Self::Unreadable { path: path.to_owned(), reason }
+    }
 }

@@ -3,22 +3,31 @@
 use std::io::Read;
 use std::path::Path;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::block::{Block, Depth, Outcome, WholeReader, batches, cut_between, describe};
+use super::block::{
+    Block, Damage, Depth, Outcome, WholeReader, batches, cut_between, describe, outside, too_large,
+};
 use super::feed::Feed;
-use super::formats::{self, Assembler, Fate, Format, Reader, Record, TRUNCATED};
+use super::formats::{self, Assembler, Fate, Format, Reader, Record};
+use super::parallel::in_parallel;
 use super::source::{self, Source, Stream};
 use super::split::{Framing, Span, Splitter};
 use super::{FileTally, ReadError, Tally, repair};
 use crate::config::ReadOptions;
-use crate::model::{Issue, Place, Trajectory};
+use crate::model::{Issue, Place, Severity, Trajectory};
 
 /// Bytes read at a time; a record may be longer.
 const BLOCK: usize = 4 << 20;
 
 /// Bytes read at first.
 const FIRST: usize = 64 << 10;
+
+/// The most bytes of one record (1 GiB, as for a member of an archive): a longer one is rejected,
+/// so that no small compressed file can fill the memory.
+pub const MAX_RECORD: usize = 1 << 30;
+
+/// Warnings of a loss whose size is not known, which `--strict` must not pass over either.
+const LOSSES: [&str; 2] = ["damaged_stream", "truncated_array"];
 
 /// Takes each run while its text is still in memory and keeps what it needs of it.
 ///
@@ -43,18 +52,21 @@ pub struct Request<'q> {
     pub options: ReadOptions,
     /// Read every file as this format.
     pub format: Option<&'static Format>,
-    /// Stop at the first rejected record.
+    /// Stop at the first thing that is lost: a rejected record or part of one, an input that cannot
+    /// be read, a stream or array that breaks off.
     pub strict: bool,
     /// Number of threads; 1 reads on the calling thread alone.
     pub threads: usize,
     /// Told how many bytes were read since the last call.
     pub progress: Option<&'q (dyn Fn(u64) + Sync)>,
+    /// The most bytes of one record; [`MAX_RECORD`] unless a test says otherwise.
+    pub max_record: usize,
 }
 
 /// Reads all sources, shows every run to `visitor`, and gives its results to `collect` in input order.
 ///
 /// # Errors
-/// A named source that cannot be read or recognised; with `strict`, the first rejected record.
+/// A named source that cannot be read or recognised; with `strict`, the first thing that is lost.
 pub fn read<V: Visitor>(
     sources: &[Source],
     request: &Request<'_>,
@@ -75,9 +87,9 @@ pub fn read<V: Visitor>(
     session.finish()
 }
 
-struct Session<'s, V: Visitor> {
-    request: &'s Request<'s>,
-    visitor: &'s V,
+pub(super) struct Session<'s, V: Visitor> {
+    pub(super) request: &'s Request<'s>,
+    pub(super) visitor: &'s V,
     collect: &'s mut dyn FnMut(V::Out),
     tally: Tally,
     states: Mutex<Vec<V::State>>,
@@ -90,107 +102,29 @@ impl<V: Visitor> Session<'_, V> {
             Ok(Stream::Bytes(stream)) => self.stream(stream, &source.path, source.named),
             Ok(Stream::Zip(archive)) => self.archive(archive, source),
             Err(error) if source.named => Err(error),
-            Err(error) => {
-                self.leave_out(&source.path, error.to_string());
-                Ok(())
-            }
+            Err(ReadError::Unreadable { path, reason }) => self.cannot_read(&path, reason),
+            Err(error) => self.cannot_read(&source.path, error.to_string()),
         }
     }
 
-    fn leave_out(&mut self, path: &Path, reason: String) {
-        self.tally.files.push(FileTally {
-            path: path.to_owned(),
-            left_out: Some(reason),
-            ..FileTally::default()
-        });
+    /// Leaves out a file that was found.
+    fn leave_out(&mut self, path: &Path, reason: String, unreadable: bool) {
+        let (path, left_out) = (path.to_owned(), Some(reason));
+        self.tally.files.push(FileTally { path, left_out, unreadable, ..FileTally::default() });
     }
 
-    fn archive(
-        &mut self,
-        mut archive: zip::ZipArchive<std::fs::File>,
-        source: &Source,
-    ) -> Result<(), ReadError> {
-        let (mut names, mut unreadable) = (Vec::<String>::new(), 0_usize);
-        for name in archive.file_names() {
-            match name {
-                Ok(name) => names.push(name.into_owned()),
-                Err(_) => unreadable += 1,
-            }
+    /// Leaves out what was found and may be a trace, but cannot be read.
+    pub(super) fn cannot_read(&mut self, path: &Path, reason: String) -> Result<(), ReadError> {
+        if self.request.strict {
+            return Err(ReadError::unreadable_input(path, &reason));
         }
-        if unreadable > 0 {
-            let reason = format!("{unreadable} members whose names cannot be read");
-            self.leave_out(&source.path, reason);
-        }
-        let listed: Vec<&str> = names.iter().map(String::as_str).collect();
-        let known = formats::FORMATS.iter().find_map(|format| {
-            format.archive.filter(|(is, _)| is(&listed)).map(|(_, read)| (format, read))
-        });
-        if let Some((format, read)) = known {
-            return self.known_archive(&mut archive, &source.path, format, read);
-        }
-        // Any other archive is a folder: its members are read as files.
-        let mut sorted = names.clone();
-        sorted.sort_unstable();
-        for name in sorted.iter().filter(|name| !name.ends_with('/')) {
-            let path = source.path.join(name);
-            let mut bytes = Vec::new();
-            let member =
-                archive.by_name(name).map_err(|error| error.to_string()).and_then(|member| {
-                    // A member is held in memory, because an archive cannot be read from another thread.
-                    member
-                        .take(formats::MEMBER_LIMIT + 1)
-                        .read_to_end(&mut bytes)
-                        .map_err(|error| error.to_string())
-                });
-            match member {
-                Ok(length) if length as u64 > formats::MEMBER_LIMIT => {
-                    self.leave_out(&path, "the member is larger than 1 GiB".to_owned());
-                }
-                Ok(_) => {
-                    let cursor = Box::new(std::io::Cursor::new(bytes));
-                    match source::decompress(cursor, &path)? {
-                        Stream::Bytes(stream) => self.stream(stream, &path, false)?,
-                        Stream::Zip(_) => {
-                            self.leave_out(&path, "an archive inside an archive".to_owned())
-                        }
-                    }
-                }
-                Err(reason) => self.leave_out(&path, format!("damaged archive member: {reason}")),
-            }
-        }
+        self.leave_out(path, reason, true);
         Ok(())
-    }
-
-    fn known_archive(
-        &mut self,
-        archive: &mut zip::ZipArchive<std::fs::File>,
-        path: &Path,
-        format: &Format,
-        read: formats::ReadArchive,
-    ) -> Result<(), ReadError> {
-        let file = self.begin(path, format);
-        let place = Place { file, ..Place::default() };
-        let mut found = Vec::new();
-        let mut state = self.take_state();
-        read(archive, place, &self.request.options, &mut |parsed| {
-            found.push(match parsed {
-                Ok(parsed) => {
-                    let outs: Vec<V::Out> =
-                        parsed.runs.iter().map(|run| self.visitor.visit(&mut state, run)).collect();
-                    (Ok((outs, parsed.issues)), false)
-                }
-                Err((place, refusal)) => {
-                    (Err(Issue::rejected(refusal.code, place, refusal.message)), false)
-                }
-            });
-        });
-        self.put_state(state);
-        self.take_in(file, found)
     }
 
     /// Opens the account of a file.
     #[expect(clippy::cast_possible_truncation, reason = "no one names four billion files")]
-    fn begin(&mut self, path: &Path, format: &Format) -> u32 {
+    pub(super) fn begin(&mut self, path: &Path, format: &Format) -> u32 {
         self.tally.files.push(FileTally {
             path: path.to_owned(),
             format: Some(format.name),
@@ -199,18 +133,21 @@ impl<V: Visitor> Session<'_, V> {
         (self.tally.files.len() - 1) as u32
     }
 
-    fn stream(
+    pub(super) fn stream(
         &mut self,
         stream: Box<dyn Read + Send>,
         path: &Path,
         named: bool,
     ) -> Result<(), ReadError> {
-        let mut feed = Feed::new(stream, self.request.progress);
+        let mut feed = Feed::new(stream, self.request.progress, self.request.max_record);
         // The first block is small, because most files are; later ones are read at full size.
         feed.fill(FIRST);
         feed.fill(BLOCK);
         if feed.bytes().starts_with(b"\xEF\xBB\xBF") {
             feed.done(3);
+        }
+        if let Some(damage) = feed.damage().filter(|_| !named && feed.bytes().is_empty()) {
+            return self.cannot_read(path, damage.to_owned());
         }
         let framing = Framing::of(feed.bytes());
         let format = match self.request.format {
@@ -221,7 +158,10 @@ impl<V: Visitor> Session<'_, V> {
                     return Err(ReadError::Unrecognised { path: path.to_owned(), reason });
                 }
                 Err(reason) => {
-                    self.leave_out(path, reason);
+                    if let Some(damage) = feed.damage() {
+                        return self.cannot_read(path, damage.to_owned());
+                    }
+                    self.leave_out(path, reason, false);
                     return Ok(());
                 }
             },
@@ -236,11 +176,19 @@ impl<V: Visitor> Session<'_, V> {
         loop {
             spans.clear();
             let done = splitter.split(feed.bytes(), feed.ended(), &mut spans);
-            let block = Block { bytes: feed.bytes(), base: feed.offset(), file, path };
+            let most = self.request.max_record;
+            let block = Block { bytes: feed.bytes(), base: feed.offset(), file, path, most };
             self.block(&block, &spans, format)?;
             feed.done(done);
             if feed.ended() {
                 break;
+            }
+            if feed.bytes().len() > most {
+                // The record that is still open: the rest of it is dropped as it comes.
+                let place = Place { file, line: splitter.line(), byte: feed.offset() };
+                self.tally.files[file as usize].records += 1;
+                self.reject(too_large(most, place))?;
+                feed.done(splitter.skip(feed.bytes().len()));
             }
             feed.fill(BLOCK);
         }
@@ -253,15 +201,7 @@ impl<V: Visitor> Session<'_, V> {
             )),
             None => splitter.cut_between().then(|| cut_between(place)),
         };
-        if let Some(issue) = cut {
-            // A stream that is cut off may have lost whole records, which --strict must not pass over.
-            if self.request.strict {
-                let (place, reason) = (self.tally.locate(&issue), issue.to_string());
-                return Err(ReadError::Strict { place, reason });
-            }
-            self.tally.issues.push(issue);
-        }
-        Ok(())
+        cut.map_or(Ok(()), |issue| self.issue(issue))
     }
 
     /// Reads the records of one block.
@@ -301,7 +241,11 @@ impl<V: Visitor> Session<'_, V> {
     }
 
     /// Books what a batch of records gave.
-    fn take_in(&mut self, file: u32, outcomes: Vec<Outcome<V::Out>>) -> Result<(), ReadError> {
+    pub(super) fn take_in(
+        &mut self,
+        file: u32,
+        outcomes: Vec<Outcome<V::Out>>,
+    ) -> Result<(), ReadError> {
         for (outcome, repaired) in outcomes {
             let tally = &mut self.tally.files[file as usize];
             tally.records += 1;
@@ -310,25 +254,43 @@ impl<V: Visitor> Session<'_, V> {
                 Ok((outs, issues)) => {
                     tally.used += 1;
                     tally.runs += outs.len() as u64;
-                    self.tally.issues.extend(issues);
+                    for issue in issues {
+                        self.issue(issue)?;
+                    }
                     for out in outs {
                         (self.collect)(out);
                     }
                 }
-                Err(issue) => self.reject(file, issue)?,
+                Err(issue) => self.reject(issue)?,
             }
         }
         Ok(())
     }
 
-    fn reject(&mut self, file: u32, issue: Issue) -> Result<(), ReadError> {
-        if self.request.strict {
-            return Err(ReadError::Strict {
-                place: self.tally.locate(&issue),
-                reason: issue.to_string(),
-            });
+    /// Books a rejected record; its file counts it as met already.
+    fn reject(&mut self, issue: Issue) -> Result<(), ReadError> {
+        self.stop_if_strict(&issue)?;
+        self.tally.files[issue.place.file as usize].reject(issue);
+        Ok(())
+    }
+
+    /// Books whatever else was noticed, be it in a record, between records or at the end. Parts of
+    /// records that were rejected are counted apart, as their record counts as read.
+    fn issue(&mut self, issue: Issue) -> Result<(), ReadError> {
+        self.stop_if_strict(&issue)?;
+        match self.tally.files.get_mut(issue.place.file as usize) {
+            Some(file) if issue.severity == Severity::Rejected => file.reject_parts(issue),
+            _ => self.tally.issues.push(issue),
         }
-        self.tally.files[file as usize].reject(issue);
+        Ok(())
+    }
+
+    fn stop_if_strict(&self, issue: &Issue) -> Result<(), ReadError> {
+        let lost = issue.severity == Severity::Rejected || LOSSES.contains(&issue.code);
+        if self.request.strict && lost {
+            let (place, reason) = (self.tally.locate(issue.place), issue.to_string());
+            return Err(ReadError::Strict { place, reason });
+        }
         Ok(())
     }
 
@@ -347,16 +309,21 @@ impl<V: Visitor> Session<'_, V> {
                 self.assemblers.len() - 1
             }
         };
+        if let Some(issue) = block.too_large(span) {
+            self.tally.files[block.file as usize].records += 1;
+            return self.reject(issue);
+        }
         let mut queue = vec![(span, Depth::Outer)];
-        let mut cut = false;
+        let mut damage = None;
+        let (mut rejected, mut last_rejected) = (false, false);
         while let Some((span, depth)) = queue.pop() {
             let record = block.record(span);
             let mut fate = self.assemblers[at].1.push(&record);
             let mut repaired = false;
             if let Fate::Refused(refusal) = &fate {
-                if let Some((more, depth)) = block.within(span, depth, format) {
-                    queue.extend(more.into_iter().rev().map(|span| (span, depth)));
-                    cut = refusal.code == TRUNCATED;
+                if let Some(inside) = block.within(span, depth, format, refusal) {
+                    queue.extend(inside.spans.into_iter().rev().map(|span| (span, inside.depth)));
+                    damage = damage.or(inside.damage);
                     continue;
                 }
                 if refusal.repairable
@@ -368,6 +335,7 @@ impl<V: Visitor> Session<'_, V> {
             }
             let tally = &mut self.tally.files[block.file as usize];
             tally.records += 1;
+            last_rejected = false;
             match fate {
                 Fate::Used => {
                     tally.used += 1;
@@ -376,17 +344,21 @@ impl<V: Visitor> Session<'_, V> {
                 Fate::Merged(rule) => *tally.merged.entry(rule).or_default() += 1,
                 Fate::Ignored(rule) => *tally.ignored.entry(rule).or_default() += 1,
                 Fate::Refused(refusal) => {
-                    // A cut-off last record tells of the cut by itself.
-                    cut &= !queue.is_empty();
+                    (rejected, last_rejected) = (true, true);
                     let message = describe(&refusal, record.bytes);
-                    self.reject(block.file, Issue::rejected(refusal.code, record.place, message))?;
+                    self.reject(Issue::rejected(refusal.code, record.place, message))?;
                 }
             }
         }
-        if cut {
-            self.tally.issues.push(cut_between(block.end_of(span)));
+        match damage {
+            // A cut-off last record tells of the cut by itself.
+            Some(Damage::Cut) if !last_rejected => self.issue(cut_between(block.end_of(span))),
+            Some(Damage::At { byte, reason }) if !rejected => {
+                self.tally.files[block.file as usize].records += 1;
+                self.reject(outside(block.at(byte), reason))
+            }
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     fn finish(mut self) -> Result<Tally, ReadError> {
@@ -401,12 +373,7 @@ impl<V: Visitor> Session<'_, V> {
             }
             self.put_state(state);
             for issue in parsed.issues {
-                // Parts smaller than a record (spans) are told, and are no records of the tally.
-                if self.request.strict && issue.severity == crate::model::Severity::Rejected {
-                    let (place, reason) = (self.tally.locate(&issue), issue.to_string());
-                    return Err(ReadError::Strict { place, reason });
-                }
-                self.tally.issues.push(issue);
+                self.issue(issue)?;
             }
         }
         for state in self.states.into_inner().unwrap_or_default() {
@@ -415,50 +382,13 @@ impl<V: Visitor> Session<'_, V> {
         Ok(self.tally)
     }
 
-    fn take_state(&self) -> V::State {
+    pub(super) fn take_state(&self) -> V::State {
         take(&self.states).unwrap_or_else(|| self.visitor.state())
     }
 
-    fn put_state(&self, state: V::State) {
+    pub(super) fn put_state(&self, state: V::State) {
         put(&self.states, state);
     }
-}
-
-/// Does `count` pieces of work on up to `threads` threads, this one among them, and gives the
-/// results in order. Threads take the next piece as they come free; none of them spins while the
-/// next block is read, which a pool's would.
-fn in_parallel<T: Send>(
-    threads: usize,
-    count: usize,
-    work: &(dyn Fn(usize) -> T + Sync),
-) -> Vec<T> {
-    let next = AtomicUsize::new(0);
-    let run = || {
-        let mut done = Vec::new();
-        loop {
-            let at = next.fetch_add(1, Ordering::Relaxed);
-            if at >= count {
-                return done;
-            }
-            done.push((at, work(at)));
-        }
-    };
-    let mut done = std::thread::scope(|scope| {
-        // A thread that cannot be had leaves its share to the others.
-        let others: Vec<_> = (1..threads.min(count))
-            .filter_map(|_| std::thread::Builder::new().spawn_scoped(scope, run).ok())
-            .collect();
-        let mut done = run();
-        for other in others {
-            match other.join() {
-                Ok(more) => done.extend(more),
-                Err(panic) => std::panic::resume_unwind(panic),
-            }
-        }
-        done
-    });
-    done.sort_by_key(|(at, _)| *at);
-    done.into_iter().map(|(_, result)| result).collect()
 }
 
 fn take<S>(states: &Mutex<Vec<S>>) -> Option<S> {

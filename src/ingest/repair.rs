@@ -9,8 +9,7 @@
 
 use std::collections::HashMap;
 
-/// Marks a text that stands for a float JSON cannot write. Private use, so that no sound text is it.
-const MARK: char = '\u{E000}';
+use crate::model::FLOAT_MARK;
 
 /// Why a record cannot be repaired.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,17 +20,6 @@ pub struct Unrepairable {
     pub reason: &'static str,
     /// Whether the record just ends too early.
     pub truncated: bool,
-}
-
-/// The float that a marked text stands for, if it is one.
-#[must_use]
-pub fn marked_float(text: &str) -> Option<f64> {
-    match text.strip_prefix(MARK)? {
-        "NaN" => Some(f64::NAN),
-        "Infinity" => Some(f64::INFINITY),
-        "-Infinity" => Some(f64::NEG_INFINITY),
-        _ => None,
-    }
 }
 
 /// Rewrites one JSON value as strict JSON.
@@ -238,14 +226,14 @@ impl Repairer<'_> {
         let word = std::str::from_utf8(&rest[..length]).unwrap_or_default();
         let written = match word {
             "true" | "false" | "null" => word.to_owned(),
-            "NaN" | "Infinity" | "-Infinity" => format!("\"{MARK}{word}\""),
+            "NaN" | "Infinity" | "-Infinity" => format!("\"{FLOAT_MARK}{word}\""),
             _ if length == 0 => return Err(self.fail("expected a value")),
             _ => match serde_json::from_str::<serde_json::Number>(word) {
                 Ok(_) => word.to_owned(),
                 // The grammar is right where only the exponent is beyond f64.
                 Err(error) if error.to_string().starts_with("number out of range") => {
                     let sign = if word.starts_with('-') { "-" } else { "" };
-                    format!("\"{MARK}{sign}Infinity\"")
+                    format!("\"{FLOAT_MARK}{sign}Infinity\"")
                 }
                 Err(_) if self.at + length == self.input.len() => return Err(self.cut_off()),
                 Err(_) => return Err(self.fail("expected a value")),
@@ -289,7 +277,8 @@ impl Repairer<'_> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{marked_float, repair};
+    use super::repair;
+    use crate::model::marked_float;
 
     fn repaired(bytes: impl AsRef<[u8]>) -> serde_json::Value {
         let fixed = repair(bytes.as_ref()).expect("repairable");

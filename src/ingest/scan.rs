@@ -64,26 +64,43 @@ fn string_length(text: &[u8]) -> Option<usize> {
 }
 
 /// Length of the JSON value at the start of `text`; `None` where it is cut off.
+///
+/// A closing bracket closes what stands open inside of its pair too, and is passed over where
+/// nothing of its kind is open: a stray `}` does not end an array.
 #[must_use]
 pub fn end_of_value(text: &[u8]) -> Option<usize> {
-    let (mut depth, mut at) = (0_usize, 0);
+    let (mut open, mut braces, mut at) = (Vec::new(), 0_usize, 0);
     while at < text.len() {
         match text[at] {
             b'"' => {
                 at += 1 + string_length(&text[at + 1..])?;
-                if depth == 0 {
+                if open.is_empty() {
                     return Some(at + 1);
                 }
             }
-            b'{' | b'[' => depth += 1,
-            b'}' | b']' if depth == 0 => return Some(at),
-            b'}' | b']' => {
-                depth -= 1;
-                if depth == 0 {
+            bracket @ (b'{' | b'[') => {
+                braces += usize::from(bracket == b'{');
+                open.push(bracket);
+            }
+            b'}' | b']' if open.is_empty() => return Some(at),
+            bracket @ (b'}' | b']') => {
+                let (opening, pairs) = match bracket {
+                    b'}' => (b'{', braces),
+                    _ => (b'[', open.len() - braces),
+                };
+                while pairs > 0
+                    && let Some(closed) = open.pop()
+                {
+                    braces -= usize::from(closed == b'{');
+                    if closed == opening {
+                        break;
+                    }
+                }
+                if open.is_empty() {
                     return Some(at + 1);
                 }
             }
-            b',' if depth == 0 => return Some(at),
+            b',' if open.is_empty() => return Some(at),
             _ => {}
         }
         at += 1;
@@ -135,5 +152,17 @@ mod tests {
         assert_eq!(end_of_value(b"12,"), Some(2));
         assert_eq!(end_of_value(br#""a\"b"]"#), Some(6));
         assert_eq!(end_of_value(b"[1, 2"), None);
+        assert_eq!(end_of_value(b"[1}, 2]"), Some(7), "a stray bracket ends nothing");
+        assert_eq!(end_of_value(b"[{[}, 2]"), Some(8), "what stands open inside is closed too");
+        assert_eq!(end_of_value(b"{[1}, 2]"), Some(4));
+    }
+
+    #[test]
+    fn brackets_that_do_not_match_take_no_time_that_grows_with_their_number() {
+        let text = ["[".repeat(1 << 20), "}".repeat(1 << 20)].concat();
+        let began = std::time::Instant::now();
+        assert_eq!(end_of_value(text.as_bytes()), None);
+        // Unoptimised it takes milliseconds; quadratic, an hour.
+        assert!(began.elapsed().as_secs() < 30, "{:?}", began.elapsed());
     }
 }

@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use super::ReadError;
+use super::{FileTally, ReadError};
 
 /// One thing to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub struct Sources {
     /// What to read, in order.
     pub sources: Vec<Source>,
     /// What was left out, with the reason.
-    pub left_out: Vec<(PathBuf, String)>,
+    pub left_out: Vec<FileTally>,
 }
 
 /// Finds the files that the given paths mean.
@@ -41,7 +41,7 @@ pub fn find(paths: &[PathBuf]) -> Result<Sources, ReadError> {
         if path.as_os_str() == "-" {
             found.add(path.clone(), true, &mut seen);
         } else if path.is_dir() {
-            walk(path, &mut found, &mut seen, |_| true)?;
+            walk(path, usize::MAX, &mut found, &mut seen, |_| true)?;
         } else if path.exists() {
             found.add(path.clone(), true, &mut seen);
         } else if is_glob(path) {
@@ -79,7 +79,11 @@ fn expand(
     }
     let before = found.sources.len() + found.left_out.len();
     let relative = base.as_os_str().is_empty();
-    walk(shown, found, seen, |path| {
+    // Without `**` a match lies no deeper than the pattern has parts, so nothing below is walked.
+    let any_depth = pattern.iter().any(|part| part.to_string_lossy().contains("**"));
+    let depth = pattern.iter().count().saturating_sub(base.iter().count());
+    let depth = if any_depth { usize::MAX } else { depth };
+    walk(shown, depth, found, seen, |path| {
         glob.is_match(if relative { path.strip_prefix(".").unwrap_or(path) } else { path })
     })?;
     if found.sources.len() + found.left_out.len() == before {
@@ -90,12 +94,14 @@ fn expand(
 
 fn walk(
     folder: &Path,
+    max_depth: usize,
     found: &mut Sources,
     seen: &mut HashSet<PathBuf>,
     wanted: impl Fn(&Path) -> bool,
 ) -> Result<(), ReadError> {
     let hidden = |name: &std::ffi::OsStr| name.as_encoded_bytes().starts_with(b".");
     let entries = walkdir::WalkDir::new(folder)
+        .max_depth(max_depth)
         .sort_by_file_name()
         .into_iter()
         .filter_entry(|entry| entry.depth() == 0 || !hidden(entry.file_name()));
@@ -106,9 +112,11 @@ fn walk(
                     found.add(entry.into_path(), false, seen);
                 }
             }
-            Ok(entry) if entry.path_is_symlink() && wanted(entry.path()) => {
-                found.left_out.push((entry.into_path(), "a symbolic link, not followed".to_owned()))
-            }
+            Ok(entry) if entry.path_is_symlink() && wanted(entry.path()) => found.leave_out(
+                entry.into_path(),
+                "a symbolic link, not followed".to_owned(),
+                false,
+            ),
             Ok(_) => {}
             Err(error) if error.depth() == 0 => {
                 return Err(ReadError::Unreadable {
@@ -117,7 +125,7 @@ fn walk(
                 });
             }
             Err(error) => {
-                found.left_out.push((error.path().unwrap_or(folder).to_owned(), error.to_string()))
+                found.leave_out(error.path().unwrap_or(folder).to_owned(), error.to_string(), true)
             }
         }
     }
@@ -130,7 +138,26 @@ impl Sources {
         if seen.insert(identity) {
             self.sources.push(Source { path, named });
         } else {
-            self.left_out.push((path, "the same file was given before".to_owned()));
+            self.leave_out(path, "the same file was given before".to_owned(), false);
+        }
+    }
+
+    fn leave_out(&mut self, path: PathBuf, reason: String, unreadable: bool) {
+        let left_out = Some(reason);
+        self.left_out.push(FileTally { path, left_out, unreadable, ..FileTally::default() });
+    }
+
+    /// What `--strict` asks of what was found.
+    ///
+    /// # Errors
+    /// The first thing that is there and cannot be read.
+    pub fn require_readable(&self) -> Result<(), ReadError> {
+        match self.left_out.iter().find(|file| file.unreadable) {
+            Some(file) => Err(ReadError::unreadable_input(
+                &file.path,
+                file.left_out.as_deref().unwrap_or_default(),
+            )),
+            None => Ok(()),
         }
     }
 }
@@ -150,7 +177,7 @@ pub(super) enum Stream {
 pub(super) fn open(path: &Path) -> Result<Stream, ReadError> {
     let fail = |reason: String| ReadError::Unreadable { path: path.to_owned(), reason };
     if path.as_os_str() == "-" {
-        return decompress(Box::new(io::stdin()), path);
+        return piped(Box::new(io::stdin()), path);
     }
     let mut file = File::open(path).map_err(|error| fail(error.to_string()))?;
     let mut head = [0; 4];
@@ -159,16 +186,40 @@ pub(super) fn open(path: &Path) -> Result<Stream, ReadError> {
         return Err(fail(error.to_string()));
     }
     if io::Seek::rewind(&mut file).is_err() {
-        // A pipe cannot be rewound: what was read is put back. It can be no zip either.
+        // A pipe cannot be rewound: what was read is put back.
         let head = io::Cursor::new(head.into_iter().take(length).collect::<Vec<u8>>());
-        return decompress(Box::new(head.chain(file)), path);
+        return piped(Box::new(head.chain(file)), path);
     }
-    if head.starts_with(b"PK\x03\x04") || head.starts_with(b"PK\x05\x06") {
+    if is_zip(&head) {
         let archive = zip::ZipArchive::new(file)
             .map_err(|error| fail(format!("damaged zip archive: {error}")))?;
         return Ok(Stream::Zip(archive));
     }
-    decompress(Box::new(file), path)
+    decompress(Box::new(file), path).map(Stream::Bytes)
+}
+
+/// Whether a file that starts like this is a zip archive.
+pub(super) fn is_zip(head: &[u8]) -> bool {
+    head.starts_with(b"PK\x03\x04") || head.starts_with(b"PK\x05\x06")
+}
+
+/// What comes through a pipe. The list of a zip's members stands at its end, so it needs a file.
+fn piped(mut stream: Box<dyn Read + Send>, path: &Path) -> Result<Stream, ReadError> {
+    let mut head = vec![0; 4];
+    let (length, error) = read_up_to(&mut stream, &mut head);
+    head.truncate(length);
+    let from = if path.as_os_str() == "-" { "standard input" } else { "a pipe" };
+    let reason = match error {
+        Some(error) => error.to_string(),
+        None if is_zip(&head) => {
+            format!("a zip archive cannot be read from {from}: give it as a file")
+        }
+        None => {
+            return decompress(Box::new(io::Cursor::new(head).chain(stream)), path)
+                .map(Stream::Bytes);
+        }
+    };
+    Err(ReadError::Unreadable { path: path.to_owned(), reason })
 }
 
 /// Undoes one layer of gz or zst, told by the first bytes.
@@ -178,7 +229,7 @@ pub(super) fn open(path: &Path) -> Result<Stream, ReadError> {
 pub(super) fn decompress(
     mut stream: Box<dyn Read + Send>,
     path: &Path,
-) -> Result<Stream, ReadError> {
+) -> Result<Box<dyn Read + Send>, ReadError> {
     let fail = |error: io::Error| ReadError::Unreadable {
         path: path.to_owned(),
         reason: error.to_string(),
@@ -192,13 +243,13 @@ pub(super) fn decompress(
     let gz = head.starts_with(b"\x1F\x8B");
     let zst = head.starts_with(b"\x28\xB5\x2F\xFD");
     let whole = io::Cursor::new(head).chain(stream);
-    Ok(Stream::Bytes(if gz {
+    Ok(if gz {
         Box::new(flate2::read::MultiGzDecoder::new(BufReader::with_capacity(1 << 16, whole)))
     } else if zst {
         Box::new(zstd::Decoder::new(whole).map_err(fail)?)
     } else {
         Box::new(whole)
-    }))
+    })
 }
 
 /// Fills `buffer` as far as the stream goes; with the error that stopped it, if one did.

@@ -52,9 +52,11 @@ impl Framing {
                         return if whole && !part { Self::Lines } else { Self::Values };
                     }
                     let rest = end_of_first_value(line).map(|end| line[end..].trim_ascii_start());
-                    if rest
-                        .is_some_and(|rest| matches!(rest.first(), Some(b',' | b'{' | b']' | b'}')))
-                    {
+                    if rest.is_some_and(|rest| matches!(rest.first(), Some(b',' | b'{'))) {
+                        return Self::Values;
+                    }
+                    // What closes an array here was opened on a line above.
+                    if nth > 0 && !whole && rest.is_some_and(|rest| rest.starts_with(b"]")) {
                         return Self::Values;
                     }
                     whole |= rest.is_some_and(<[u8]>::is_empty);
@@ -84,13 +86,16 @@ pub struct Splitter {
     framing: Framing,
     line: u64,
     scanner: Scanner,
+    /// Whether the rest of the current line is dropped.
+    skipping: bool,
 }
 
 impl Splitter {
     /// A splitter at the start of a stream.
     #[must_use]
     pub fn new(framing: Framing) -> Self {
-        Self { framing, line: 1, scanner: Scanner::new(framing == Framing::Elements) }
+        let scanner = Scanner::new(framing == Framing::Elements);
+        Self { framing, line: 1, scanner, skipping: false }
     }
 
     /// Finds the records that are whole in `buffer` (all that is left, if `end`), appends them to
@@ -100,6 +105,27 @@ impl Splitter {
             Framing::Lines => self.lines(buffer, end, spans),
             Framing::Values | Framing::Elements => {
                 self.scanner.scan(buffer, end, spans);
+                self.scanner.forget()
+            }
+        }
+    }
+
+    /// Line of the record that is still open; 0 where records are not lines.
+    #[must_use]
+    pub fn line(&self) -> u64 {
+        if self.framing == Framing::Lines { self.line } else { 0 }
+    }
+
+    /// Drops the record that is still open: `kept` bytes of it are done with, and it becomes no span
+    /// when its end comes.
+    pub fn skip(&mut self, kept: usize) -> usize {
+        match self.framing {
+            Framing::Lines => {
+                self.skipping = true;
+                kept
+            }
+            Framing::Values | Framing::Elements => {
+                self.scanner.skipping = self.scanner.start.is_some();
                 self.scanner.forget()
             }
         }
@@ -115,6 +141,9 @@ impl Splitter {
     fn lines(&mut self, buffer: &[u8], end: bool, spans: &mut Vec<Span>) -> usize {
         let mut start = 0;
         let mut push = |start: usize, stop: usize, line: u64| {
+            if std::mem::take(&mut self.skipping) {
+                return;
+            }
             let text = buffer[start..stop].trim_ascii_end();
             // Files joined by hand have a byte order mark in the middle.
             let rest = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text).trim_ascii_start();
@@ -133,7 +162,7 @@ impl Splitter {
             push(start, buffer.len(), self.line);
             start = buffer.len();
         }
-        start
+        if self.skipping { buffer.len() } else { start }
     }
 }
 
@@ -152,6 +181,8 @@ pub struct Scanner {
     at: usize,
     /// Whether the current value is no object or array: a bare word, number or string.
     bare: bool,
+    /// Whether the current value is dropped.
+    skipping: bool,
     /// Whether what was scanned ends with the end of the outer array, or in the middle of a value.
     ended: bool,
 }
@@ -168,13 +199,14 @@ impl Scanner {
             start: None,
             at: 0,
             bare: false,
+            skipping: false,
             ended: false,
         }
     }
 
     /// Drops what is done with; offsets of the next call count from there.
     fn forget(&mut self) -> usize {
-        let done = self.start.unwrap_or(self.at);
+        let done = self.start.filter(|_| !self.skipping).unwrap_or(self.at);
         self.at -= done;
         self.start = self.start.map(|_| 0);
         done
@@ -183,7 +215,9 @@ impl Scanner {
     /// Scans on to the end of `buffer`; at the end of the stream an open value is closed as it is.
     pub fn scan(&mut self, buffer: &[u8], end: bool, spans: &mut Vec<Span>) {
         let mut close = |start: &mut Option<usize>, stop: usize| {
-            if let Some(start) = start.take() {
+            if let Some(start) = start.take()
+                && !std::mem::take(&mut self.skipping)
+            {
                 spans.push(Span { start, end: stop, line: 0 });
             }
         };
@@ -213,7 +247,6 @@ impl Scanner {
                     if self.start.is_none() {
                         if self.elements && byte == b'[' && self.depth == 0 {
                             // The outer array itself; a second one in a row is the same to us.
-                            self.elements = true;
                             self.ended = false;
                             self.at += 1;
                             continue;
@@ -360,6 +393,7 @@ mod tests {
         assert_eq!(Framing::of(b"{\n\"steps\":[]\n}\n"), Framing::Values);
         assert_eq!(Framing::of(b"{\"runs\":[\n{\"a\":1},\n{\"b\":1}\n]}\n"), Framing::Values);
         assert_eq!(Framing::of(b"{\"runs\":[\n{\"a\":1}\n]\n}\n"), Framing::Values);
+        assert_eq!(Framing::of(b"{\"runs\":[{\"a\":1},\n{\"b\":1}]}\n"), Framing::Values);
         assert_eq!(Framing::of(b"  {\"steps\":["), Framing::Lines);
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use crate::model::Issue;
+use crate::model::{Issue, Place};
 
 /// How many rejected records of a file are kept with their place and reason; all are counted.
 pub const KEPT_REJECTIONS: usize = 100;
@@ -17,6 +17,8 @@ pub struct FileTally {
     pub format: Option<&'static str>,
     /// Why it was left out.
     pub left_out: Option<String>,
+    /// Whether it was left out because it could not be read; else it is no trace, or was read before.
+    pub unreadable: bool,
     /// Records met.
     pub records: u64,
     /// Records that became runs, or parts of runs.
@@ -29,7 +31,9 @@ pub struct FileTally {
     pub rejected: u64,
     /// The same by code.
     pub rejected_by: BTreeMap<&'static str, u64>,
-    /// The first [`KEPT_REJECTIONS`] of them.
+    /// Parts of records (samples, spans) that could not be read though their record could, by code.
+    pub rejected_parts: BTreeMap<&'static str, u64>,
+    /// The first [`KEPT_REJECTIONS`] of both.
     pub rejections: Vec<Issue>,
     /// Records read only after repair (duplicate keys, NaN, bad UTF-8, ...).
     pub repaired: u64,
@@ -46,10 +50,26 @@ impl FileTally {
         self.records == self.used + merged + ignored + self.rejected
     }
 
+    /// What could not be read: records, and parts of records that could.
+    #[must_use]
+    pub fn all_rejected(&self) -> u64 {
+        self.rejected + self.rejected_parts.values().sum::<u64>()
+    }
+
     /// Counts one rejected record.
     pub(super) fn reject(&mut self, issue: Issue) {
         self.rejected += 1;
         *self.rejected_by.entry(issue.code).or_default() += 1;
+        self.keep(issue);
+    }
+
+    /// Counts rejected parts of records, as many as the issue says.
+    pub(super) fn reject_parts(&mut self, issue: Issue) {
+        *self.rejected_parts.entry(issue.code).or_default() += issue.count;
+        self.keep(issue);
+    }
+
+    fn keep(&mut self, issue: Issue) {
         if self.rejections.len() < KEPT_REJECTIONS {
             self.rejections.push(issue);
         }
@@ -66,10 +86,10 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Records that could not be read, over all files.
+    /// Records and parts of records that could not be read, over all files.
     #[must_use]
     pub fn rejected(&self) -> u64 {
-        self.files.iter().map(|file| file.rejected).sum()
+        self.files.iter().map(FileTally::all_rejected).sum()
     }
 
     /// Files that gave records of a known form.
@@ -78,10 +98,9 @@ impl Tally {
         self.files.iter().filter(|file| file.format.is_some()).count()
     }
 
-    /// `FILE:LINE` or `FILE@BYTE` of an issue.
+    /// `FILE:LINE` or `FILE@BYTE`.
     #[must_use]
-    pub fn locate(&self, issue: &Issue) -> String {
-        let place = issue.place;
+    pub fn locate(&self, place: Place) -> String {
         let path = self.files.get(place.file as usize).map(|file| file.path.display().to_string());
         let path = path.unwrap_or_default();
         if place.line > 0 {

@@ -7,6 +7,7 @@
 
 mod hash;
 mod issue;
+mod marked;
 mod names;
 mod time;
 mod trajectory;
@@ -14,6 +15,7 @@ mod words;
 
 pub use hash::input_hash;
 pub use issue::{Issue, Place, Severity};
+pub use marked::{FLOAT_MARK, marked_float};
 pub use names::{Better, METRIC_NAMES, MetricName, Unit, nearest, resolve_metric};
 pub use time::{Stamp, Time};
 pub use trajectory::{

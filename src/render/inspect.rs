@@ -71,6 +71,8 @@ pub struct FileWire {
     pub ignored: BTreeMap<&'static str, u64>,
     /// Records that could not be read.
     pub rejected: u64,
+    /// Parts of records (samples, spans) that could not be read though their record could, by code.
+    pub rejected_parts: BTreeMap<&'static str, u64>,
     /// Records read only after repair.
     pub repaired: u64,
     /// Runs that it gave.
@@ -141,7 +143,11 @@ pub fn inspect_doc(wire: &InspectWire) -> Doc {
                 rules.iter().map(|(rule, n)| format!("{rule} {}", count(*n))).collect();
             parts.join(", ")
         };
-        for (what, by_rule) in [("merged", &file.merged), ("ignored", &file.ignored)] {
+        for (what, by_rule) in [
+            ("merged", &file.merged),
+            ("ignored", &file.ignored),
+            ("rejected parts of records", &file.rejected_parts),
+        ] {
             if !by_rule.is_empty() {
                 doc.line(format!("{}: {what}: {}", file.path, rules(by_rule)));
             }
@@ -181,23 +187,27 @@ pub fn inspect_doc(wire: &InspectWire) -> Doc {
             shown.map(|(name, n)| format!("{name} {}", plain(*n, 0))).collect();
         doc.line(format!("tokens: {}", shown.join(", ")));
     }
-    for issue in wire.issues.iter().filter(|issue| issue.severity != "rejected") {
+    let told = |issue: &IssueWire| {
         let times = if issue.count > 1 {
             format!(" ({} times)", count(issue.count))
         } else {
             String::new()
         };
-        let text = format!("{}: {}: {}{times}", issue.place, issue.code, issue.message);
+        format!("{}: {}: {}{times}", issue.place, issue.code, issue.message)
+    };
+    for issue in wire.issues.iter().filter(|issue| issue.severity != "rejected") {
+        let text = told(issue);
         if issue.severity == "warning" { doc.warning(text) } else { doc.line(text) }
     }
     let rejected = || wire.issues.iter().filter(|issue| issue.severity == "rejected");
     for issue in rejected().take(SHOWN) {
-        doc.line(format!("rejected {}: {}: {}", issue.place, issue.code, issue.message));
+        doc.line(format!("rejected {}", told(issue)));
     }
-    let all: u64 = wire.inputs.iter().map(|file| file.rejected).sum();
-    let shown = rejected().count().min(SHOWN) as u64;
+    let parts = |file: &FileWire| file.rejected_parts.values().sum::<u64>();
+    let all: u64 = wire.inputs.iter().map(|file| file.rejected + parts(file)).sum();
+    let shown: u64 = rejected().take(SHOWN).map(|issue| issue.count).sum();
     if all > shown {
-        doc.line(format!("and {} more rejected records", count(all - shown)));
+        doc.line(format!("and {} more rejected", count(all - shown)));
     }
     doc
 }

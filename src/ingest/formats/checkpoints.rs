@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 
 use super::kept::{self, is_refusal, object, stamp, text};
 use super::native::fields::{AnyTokens, ErrorField, Scalar};
-use super::{Assembler, Fate, Format, Parsed, Probe, Reader, Record, Refusal};
+use super::{Assembler, Fate, Format, Parsed, Probe, Reader, Record, Refusal, whole};
 use crate::config::{Plan, ReadOptions};
 use crate::model::{
     Attempt, AttemptWord, EndRule, Final, Issue, Place, Stamp, Time, Trajectory, input_hash,
@@ -30,7 +30,6 @@ pub const CHECKPOINTS: Format = Format {
     splits_arrays: true,
     reader: Reader::Parts(|options| Box::new(Checkpoints::new(options))),
     archive: None,
-    mixes_turns: false,
 };
 
 /// A node with a status and something that a runner keeps of it; a log line has an `event`.
@@ -81,8 +80,10 @@ struct Node<'a> {
     updated_at: Scalar<'a>,
     #[serde(borrow, default)]
     started_at: Scalar<'a>,
-    #[serde(borrow, default, alias = "completed_at")]
+    #[serde(borrow, default)]
     ended_at: Scalar<'a>,
+    #[serde(borrow, default)]
+    completed_at: Scalar<'a>,
     #[serde(borrow, default)]
     duration_ms: Scalar<'a>,
     #[serde(default)]
@@ -155,6 +156,10 @@ impl Assembler for Checkpoints {
         let (Some(id), Some(status)) = (text(&node.node_id), text(&node.status)) else {
             return Fate::Refused(not_a_checkpoint());
         };
+        let attempts = match whole(&node.attempts, "attempts") {
+            Ok(attempts) => attempts,
+            Err(refusal) => return Fate::Refused(refusal),
+        };
         self.note_name(record, &id);
         let folder = record.path.parent().unwrap_or(Path::new("")).to_string_lossy().into_owned();
         let workflow_id = text(&node.workflow_id).map(Cow::into_owned);
@@ -181,7 +186,7 @@ impl Assembler for Checkpoints {
             .options
             .raw_attempts
             .then(|| String::from_utf8_lossy(record.bytes).into_owned().into());
-        let kept = keep(node, &id, status, record.place, &self.options, raw);
+        let kept = keep(node, attempts, &id, status, record.place, &self.options, raw);
         match run.nodes.get_mut(id.as_ref()) {
             None => {
                 run.nodes.insert(id.into_owned(), kept);
@@ -220,6 +225,7 @@ fn not_a_checkpoint() -> Refusal {
 /// The node as the last of its attempts.
 fn keep(
     node: Node<'_>,
+    attempts: Option<u32>,
     id: &str,
     status: Cow<'static, str>,
     place: Place,
@@ -227,7 +233,7 @@ fn keep(
     raw: Option<Cow<'static, str>>,
 ) -> Kept {
     let word = AttemptWord::read(&status);
-    let attempts_total = node.attempts.whole().ok().flatten().map(|count| {
+    let attempts_total = attempts.map(|count| {
         if options.attempts_count_tries || word == AttemptWord::Failed {
             count.max(1)
         } else {
@@ -247,7 +253,9 @@ fn keep(
         error: node.error.0.map(kept::error),
         status_decides: true,
         started_at: stamp(&node.started_at).or_else(|| stamp(&node.created_at)),
-        ended_at: stamp(&node.ended_at).or(updated_at.clone().filter(|_| has_ended)),
+        ended_at: stamp(&node.ended_at)
+            .or_else(|| stamp(&node.completed_at))
+            .or(updated_at.clone().filter(|_| has_ended)),
         duration_ms: node.duration_ms.number(),
         tokens: node.tokens.0,
         cost_usd: node.cost_usd.number(),

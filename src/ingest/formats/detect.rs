@@ -13,6 +13,9 @@ const PROBED: usize = 50;
 /// Bytes of records that detection looks at, beside the first record.
 const PROBED_BYTES: usize = 1 << 20;
 
+/// Bytes of a file that detection looks at first; at all it was given only if no format claims these.
+const FIRST_LOOK: usize = 256 << 10;
+
 /// A file without a record: nothing is wrong with it, and nothing is in it.
 static EMPTY: Format = Format {
     name: "empty",
@@ -22,7 +25,6 @@ static EMPTY: Format = Format {
     splits_arrays: true,
     reader: Reader::Whole(|_, _| Ok(Parsed::default())),
     archive: None,
-    mixes_turns: false,
 };
 
 /// The format with this name.
@@ -45,6 +47,17 @@ pub fn by_name(name: &str) -> Result<&'static Format, ReadError> {
 /// # Errors
 /// Says what the file looks like where no format claims it.
 pub fn detect(path: &Path, head: &[u8], framing: Framing) -> Result<&'static Format, String> {
+    if let Some(first) = head.get(..FIRST_LOOK)
+        && let Ok(format) = claim(path, first, framing)
+        && format.name != EMPTY.name
+    {
+        return Ok(format);
+    }
+    claim(path, head, framing)
+}
+
+/// The format that claims these bytes.
+fn claim(path: &Path, head: &[u8], framing: Framing) -> Result<&'static Format, String> {
     let mut spans = Vec::new();
     Splitter::new(framing).split(head, true, &mut spans);
     spans.truncate(PROBED);

@@ -28,7 +28,7 @@ use crate::model::{Issue, Place, Trajectory};
 
 pub use detect::{by_name, detect};
 
-/// Largest member of an archive that is read, in bytes.
+/// Largest member of an archive that is read, in bytes after decompression.
 pub const MEMBER_LIMIT: u64 = 1 << 30;
 
 /// Every format, in the order in which detection asks them.
@@ -129,6 +129,13 @@ impl Refusal {
     }
 }
 
+/// A whole number as typed, or the refusal of the record whose `field` is there and is none.
+fn whole(scalar: &native::fields::Scalar<'_>, field: &str) -> Result<Option<u32>, Refusal> {
+    scalar.whole().map_err(|found| {
+        Refusal::of("unreadable_number", format!("`{field}` is {found}, not a whole number"))
+    })
+}
+
 impl From<serde_json::Error> for Refusal {
     fn from(error: serde_json::Error) -> Self {
         let code = match error.classify() {
@@ -198,6 +205,4 @@ pub struct Format {
     pub reader: Reader,
     /// Whether a zip archive with these member names is of this format, and how it is read.
     pub archive: Option<(IsArchive, ReadArchive)>,
-    /// Whether it mixes model turns and tool calls, so that turns are no steps by default.
-    pub mixes_turns: bool,
 }

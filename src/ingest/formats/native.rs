@@ -28,7 +28,6 @@ pub const NATIVE: Format = Format {
     splits_arrays: true,
     reader: Reader::Whole(read),
     archive: None,
-    mixes_turns: false,
 };
 
 /// A run has `steps`, an array of objects. An eval config may have `steps` too: words, or an array of words.

@@ -11,7 +11,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::{Assembler, Fate, Format, Parsed, Probe, Reader, Record, Refusal};
+use super::{Assembler, Fate, Format, Parsed, Probe, Reader, Record, Refusal, whole};
 use crate::config::ReadOptions;
 use crate::model::{Issue, Place};
 
@@ -31,7 +31,6 @@ pub const STEPLOG: Format = Format {
     splits_arrays: true,
     reader: Reader::Parts(|options| Box::new(Steplog::new(options))),
     archive: None,
-    mixes_turns: false,
 };
 
 /// An event of the list with a node or a run, or a node with an `extra`.
@@ -151,6 +150,12 @@ impl Assembler for Steplog {
         if event.is_some_and(Event::needs_node) && line.fields.node_key().is_none() {
             let message = "the event names no node, give it a `node_id`";
             return Fate::Refused(Refusal::of("event_without_node", message));
+        }
+        // The number is read where the event is of an attempt.
+        if event.is_some_and(|event| !matches!(event, Event::RunStart | Event::RunEnd))
+            && let Err(refusal) = whole(&line.fields.attempt, "attempt")
+        {
+            return Fate::Refused(refusal);
         }
         let run = self.run_of(&line, event, record.place).and_then(|at| self.runs.get_mut(at));
         match (run, event) {

@@ -30,7 +30,6 @@ pub const TAU_BENCH: Format = Format {
     splits_arrays: true,
     reader: Reader::Whole(read_run),
     archive: None,
-    mixes_turns: true,
 };
 
 fn detect(probe: &Probe<'_>) -> bool {

@@ -29,7 +29,6 @@ pub const CLAUDE_CODE: Format = Format {
     splits_arrays: true,
     reader: Reader::Parts(|options| Box::new(ClaudeCode::new(options))),
     archive: None,
-    mixes_turns: true,
 };
 
 fn detect(probe: &Probe<'_>) -> bool {

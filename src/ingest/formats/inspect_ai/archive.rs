@@ -14,11 +14,9 @@ use super::chunks::{self, Chunked};
 use super::log::Log;
 use super::{sample, wire};
 use crate::config::ReadOptions;
-use crate::ingest::formats::{Parsed, Refusal};
+use crate::ingest::formats::{MEMBER_LIMIT, Parsed, Refusal};
 use crate::model::{Issue, Place};
 
-/// The most bytes that a member may have when it is decompressed.
-const MAX_MEMBER: u64 = 1 << 30;
 /// The least bytes of the header that stands before a member's data.
 const LOCAL_HEADER: u64 = 30;
 const HEADER: &str = "header.json";
@@ -68,7 +66,7 @@ pub(super) fn read(
     options: &ReadOptions,
     sink: &mut Sink<'_>,
 ) {
-    read_bounded(archive, file, options, MAX_MEMBER, sink);
+    read_bounded(archive, file, options, MEMBER_LIMIT, sink);
 }
 
 fn read_bounded(

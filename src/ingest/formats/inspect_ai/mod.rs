@@ -31,7 +31,6 @@ pub const INSPECT_AI: Format = Format {
     splits_arrays: false,
     reader: Reader::Whole(read_log),
     archive: Some((archive::detect, archive::read)),
-    mixes_turns: true,
 };
 
 fn detect(probe: &Probe<'_>) -> bool {

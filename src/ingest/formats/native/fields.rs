@@ -11,8 +11,7 @@ use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Vis
 use serde_json::value::RawValue;
 
 use super::WireStep;
-use crate::ingest::repair::marked_float;
-use crate::model::{ErrorInfo, ErrorOrigin, Score, ScoreValue, Stamp, Tags, Tokens};
+use crate::model::{ErrorInfo, ErrorOrigin, Score, ScoreValue, Stamp, Tags, Tokens, marked_float};
 
 /// A field that should hold one simple value.
 #[derive(Debug, Clone, Default, PartialEq)]

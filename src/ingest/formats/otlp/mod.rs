@@ -30,7 +30,6 @@ pub const OTLP: Format = Format {
         Box::new(Otlp { spans: Spans::default(), raw: options.raw_attempts })
     }),
     archive: None,
-    mixes_turns: true,
 };
 
 fn detect(probe: &Probe<'_>) -> bool {

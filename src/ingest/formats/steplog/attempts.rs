@@ -357,7 +357,8 @@ fn end_status(event: Event, fields: &Fields<'_>) -> Cow<'static, str> {
         .unwrap_or(Cow::Borrowed(word))
 }
 
-/// The recorded number of the attempt; 0 is none, as they count from 1.
+/// The recorded number of the attempt; 0 is none, as they count from 1. A line whose number cannot
+/// be read was refused before.
 fn number(fields: &Fields<'_>) -> Option<u32> {
     fields.attempt.whole().ok().flatten().filter(|&number| number > 0)
 }

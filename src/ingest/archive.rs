@@ -1,0 +1,107 @@
+//! Zip archives: those of a format that has its own, and all others, which are read like folders.
+//!
+//! Owns which members are read and in which order. Refuses archives inside archives, members
+//! beyond [`formats::MEMBER_LIMIT`] and damaged ones; each is told, and costs no other.
+
+use std::fs::File;
+use std::io::{Cursor, Read};
+use std::path::Path;
+
+use super::formats::{self, Format};
+use super::read::{Session, Visitor};
+use super::source::{self, Source};
+use super::{ReadError, block};
+use crate::model::{Issue, Place};
+
+impl<V: Visitor> Session<'_, V> {
+    pub(super) fn archive(
+        &mut self,
+        mut archive: zip::ZipArchive<File>,
+        source: &Source,
+    ) -> Result<(), ReadError> {
+        let mut members: Vec<(String, usize)> = Vec::new();
+        let mut nameless = 0_usize;
+        for index in 0..archive.len() {
+            match archive.name_for_index(index) {
+                Some(Ok(name)) => members.push((name.into_owned(), index)),
+                _ => nameless += 1,
+            }
+        }
+        if nameless > 0 {
+            let reason = format!("{nameless} members whose names cannot be read");
+            self.cannot_read(&source.path, reason)?;
+        }
+        let listed: Vec<&str> = members.iter().map(|(name, _)| name.as_str()).collect();
+        let known = formats::FORMATS.iter().find_map(|format| {
+            format.archive.filter(|(is, _)| is(&listed)).map(|(_, read)| (format, read))
+        });
+        if let Some((format, read)) = known {
+            return self.known_archive(&mut archive, &source.path, format, read);
+        }
+        if archive.has_duplicate_names() {
+            let reason = "several members have the same name: only the last of each is read";
+            self.cannot_read(&source.path, reason.to_owned())?;
+        }
+        // Any other archive is a folder: its members are read as files.
+        members.sort_unstable();
+        for (name, index) in members.iter().filter(|(name, _)| !name.ends_with('/')) {
+            let path = source.path.join(name);
+            match member(&mut archive, *index) {
+                Ok(bytes) if source::is_zip(&bytes) => {
+                    let reason = "an archive inside an archive: unpack it and give it by itself";
+                    self.cannot_read(&path, reason.to_owned())?;
+                }
+                Ok(bytes) => match source::decompress(Box::new(Cursor::new(bytes)), &path) {
+                    Ok(stream) => self.stream(stream, &path, false)?,
+                    Err(ReadError::Unreadable { reason, .. }) => self.cannot_read(&path, reason)?,
+                    Err(error) => self.cannot_read(&path, error.to_string())?,
+                },
+                Err(reason) => self.cannot_read(&path, reason)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn known_archive(
+        &mut self,
+        archive: &mut zip::ZipArchive<File>,
+        path: &Path,
+        format: &Format,
+        read: formats::ReadArchive,
+    ) -> Result<(), ReadError> {
+        let file = self.begin(path, format);
+        let place = Place { file, ..Place::default() };
+        let mut found: Vec<block::Outcome<V::Out>> = Vec::new();
+        let mut state = self.take_state();
+        read(archive, place, &self.request.options, &mut |parsed| {
+            found.push(match parsed {
+                Ok(parsed) => {
+                    let outs: Vec<V::Out> =
+                        parsed.runs.iter().map(|run| self.visitor.visit(&mut state, run)).collect();
+                    (Ok((outs, parsed.issues)), false)
+                }
+                Err((place, refusal)) => {
+                    (Err(Issue::rejected(refusal.code, place, refusal.message)), false)
+                }
+            });
+        });
+        self.put_state(state);
+        self.take_in(file, found)
+    }
+}
+
+/// The bytes of a member, held in memory because an archive cannot be read from another thread.
+fn member(archive: &mut zip::ZipArchive<File>, index: usize) -> Result<Vec<u8>, String> {
+    let damaged = |error: &dyn std::fmt::Display| format!("damaged archive member: {error}");
+    let entry = archive.by_index(index).map_err(|error| damaged(&error))?;
+    let mut bytes = Vec::new();
+    // The declared size may lie, so the bound holds for what really comes out.
+    entry
+        .take(formats::MEMBER_LIMIT + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| damaged(&error))?;
+    if bytes.len() as u64 > formats::MEMBER_LIMIT {
+        return Err("the member is larger than 1 GiB".to_owned());
+    }
+    Ok(bytes)
+}

@@ -1,0 +1,18 @@
+//! Floats that JSON cannot write, as texts that no sound input holds.
+//!
+//! Owns the encoding between the repair of a record, which writes such texts, and whoever reads
+//! a repaired number. Refuses any other text.
+
+/// Marks a text that stands for a float JSON cannot write. Private use, so that no sound text is it.
+pub const FLOAT_MARK: char = '\u{E000}';
+
+/// The float that a marked text stands for (not a number, or an infinity), if it is one.
+#[must_use]
+pub fn marked_float(text: &str) -> Option<f64> {
+    match text.strip_prefix(FLOAT_MARK)? {
+        "NaN" => Some(f64::NAN),
+        "Infinity" => Some(f64::INFINITY),
+        "-Infinity" => Some(f64::NEG_INFINITY),
+        _ => None,
+    }
+}
