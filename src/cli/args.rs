@@ -84,7 +84,7 @@ pub(crate) struct Reading {
     /// YAML plan that orders the nodes of structured logs and checkpoints
     #[arg(long, value_name = "FILE")]
     pub(crate) plan: Option<PathBuf>,
-    /// Stop at the first record that cannot be read
+    /// Stop at the first loss: a record or an input that cannot be read, a stream that is cut off
     #[arg(long)]
     pub(crate) strict: bool,
     /// Threads that read [default: AGENTEVAL_THREADS, else one per core]

@@ -10,6 +10,7 @@ mod schema;
 use std::borrow::Cow;
 
 use serde::Deserialize;
+use serde::de::{SeqAccess, Visitor};
 
 use super::{Format, Parsed, Probe, Reader, Record, Refusal};
 use crate::config::ReadOptions;
@@ -81,7 +82,7 @@ struct WireRun<'a> {
     #[serde(borrow, default)]
     retry_source: Scalar<'a>,
     #[serde(borrow, default)]
-    steps: Option<Vec<StepEntry<'a>>>,
+    steps: Option<Steps<'a>>,
 }
 
 /// A run whose steps are kept as text, for expressions and `show`.
@@ -134,6 +135,35 @@ pub struct WireStep<'a> {
     cost_usd: Scalar<'a>,
 }
 
+/// The steps of a run, each made an attempt as it is read: collecting them as written first would
+/// move a kilobyte a step about for nothing. The first refusal stands for the run.
+struct Steps<'a>(Result<Vec<Attempt<'a>>, Refusal>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Steps<'a> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Elements;
+        impl<'de> Visitor<'de> for Elements {
+            type Value = Steps<'de>;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an array of steps")
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Steps<'de>, A::Error> {
+                let mut attempts = Vec::with_capacity(32);
+                let (mut position, mut refusal) = (0, None);
+                while let Some(entry) = seq.next_element::<StepEntry<'de>>()? {
+                    if refusal.is_none() {
+                        refusal = entry.push_onto(&mut attempts, position, None).err();
+                    }
+                    position += 1;
+                }
+                Ok(Steps(refusal.map_or(Ok(attempts), Err)))
+            }
+        }
+        deserializer.deserialize_seq(Elements)
+    }
+}
+
 /// An element of `steps`: a step, or something that is none and refuses the run.
 struct StepEntry<'a>(Option<WireStep<'a>>);
 
@@ -143,46 +173,66 @@ impl<'de: 'a, 'a> Deserialize<'de> for StepEntry<'a> {
     }
 }
 
+impl<'a> StepEntry<'a> {
+    fn push_onto(
+        self,
+        attempts: &mut Vec<Attempt<'a>>,
+        position: usize,
+        raw: Option<Cow<'a, str>>,
+    ) -> Result<(), Refusal> {
+        let Some(step) = self.0 else {
+            return Err(Refusal::of(
+                "unreadable_step",
+                format!("element {position} of `steps` is no object"),
+            ));
+        };
+        step.push_onto(attempts, position, raw)
+    }
+}
+
 fn read<'r>(record: &Record<'r>, options: &ReadOptions) -> Result<Parsed<'r>, Refusal> {
     if record.bytes.first() != Some(&b'{') {
         return Err(Refusal::of("not_a_run", "a run is an object with `steps`"));
     }
-    let wire: WireRun<'r> = serde_json::from_slice(record.bytes)?;
-    let raw = if options.raw_attempts {
-        let raw: RawSteps<'r> = serde_json::from_slice(record.bytes)?;
-        raw.steps
-    } else {
-        Vec::new()
-    };
+    let mut wire: WireRun<'r> = parse(record.bytes)?;
+    if options.raw_attempts && wire.steps.is_some() {
+        wire.steps = Some(Steps(raw_steps(record.bytes)));
+    }
     let mut issues = Vec::new();
     if wire.success.flag().is_none() && !wire.success.is_absent() {
         let message = "`success` is neither true nor false, so it decides nothing";
         issues.push(Issue::warning("unreadable_success", record.place, message));
     }
-    let run = wire.into_trajectory(record.place, &raw)?;
+    let run = wire.into_trajectory(record.place)?;
     Ok(Parsed { runs: vec![run], issues })
 }
 
+/// Parses a record. One fast check of the whole for UTF-8 spares checking each text; where it fails,
+/// only the texts that are read need to be UTF-8.
+fn parse<'r, T: Deserialize<'r>>(bytes: &'r [u8]) -> Result<T, serde_json::Error> {
+    match simdutf8::basic::from_utf8(bytes) {
+        Ok(text) => serde_json::from_str(text),
+        Err(_) => serde_json::from_slice(bytes),
+    }
+}
+
+/// The attempts of a run, each with its own text, for expressions that read more than we do.
+fn raw_steps(record: &[u8]) -> Result<Vec<Attempt<'_>>, Refusal> {
+    let raw: RawSteps<'_> = parse(record)?;
+    let mut attempts = Vec::with_capacity(raw.steps.len());
+    for (position, text) in raw.steps.into_iter().enumerate() {
+        let entry: StepEntry<'_> = serde_json::from_str(text.get())?;
+        entry.push_onto(&mut attempts, position, Some(Cow::Borrowed(text.get())))?;
+    }
+    Ok(attempts)
+}
+
 impl<'a> WireRun<'a> {
-    fn into_trajectory(
-        self,
-        place: Place,
-        raw: &[&'a serde_json::value::RawValue],
-    ) -> Result<Trajectory<'a>, Refusal> {
-        let Some(steps) = self.steps else {
+    fn into_trajectory(self, place: Place) -> Result<Trajectory<'a>, Refusal> {
+        let Some(Steps(attempts)) = self.steps else {
             return Err(Refusal::of("run_without_steps", "the run has no array `steps`"));
         };
-        let mut attempts = Vec::with_capacity(steps.len());
-        for (position, entry) in steps.into_iter().enumerate() {
-            let Some(step) = entry.0 else {
-                return Err(Refusal::of(
-                    "unreadable_step",
-                    format!("element {position} of `steps` is no object"),
-                ));
-            };
-            let raw = raw.get(position).map(|text| Cow::Borrowed(text.get()));
-            step.push_onto(&mut attempts, position, raw)?;
-        }
+        let attempts = attempts?;
         let retry_source = match self.retry_source.text().as_deref() {
             Some("recorded") => Some(RetrySource::Recorded),
             Some("inferred") => Some(RetrySource::Inferred),
