@@ -124,6 +124,8 @@ impl Grouping {
         let mut open: HashMap<Key<'_>, Latest> = HashMap::new();
         let mut alike: HashMap<(&str, Option<&str>), Latest> = HashMap::new();
         let mut nests: HashMap<u32, Latest> = HashMap::new();
+        // Only a record without a key asks what is alike.
+        let keyless = attempts.iter().any(|attempt| key(attempt).is_none());
         for place in 0..self.order.len() {
             let at = self.order[place] as usize;
             let attempt = &attempts[at];
@@ -159,7 +161,9 @@ impl Grouping {
             if let Some(record) = attempt.nested_in {
                 nests.insert(record, latest);
             }
-            alike.insert(named, latest);
+            if keyless {
+                alike.insert(named, latest);
+            }
         }
     }
 
