@@ -26,7 +26,8 @@ static PATTERNS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
         r"(?P<keep>\b(?:Account|SharedAccess)Key=)[A-Za-z0-9+/=]{16,}",
         r"(?P<keep>\b\d{8,10}:)[A-Za-z0-9_-]{30,}",
         // Assignments to names that say what they are.
-        r#"(?i)(?P<keep>\b[a-z0-9_.-]*(?:api[-_]?key|secret|token|passw(?:or)?d|credential|private[-_]?key)[a-z0-9_.-]*["']?\s*[:=]\s*["']?)[^\s"',;&}\]]{6,}"#,
+        // A name that ends in `token` is one; `tokens` are what models count.
+        r#"(?i)(?P<keep>\b(?:[a-z0-9_.-]*(?:api[-_]?key|secret|passw(?:or)?d|credential|private[-_]?key)[a-z0-9_.-]*|(?:[a-z0-9_.-]*[_.-])?token)["']?\s*[:=]\s*["']?)[^\s"',;&}\]]{6,}"#,
         // Values that a warning shows of such a field.
         r#"(?i)(?P<keep>`[^`]*(?:api[-_]?key|secret|passw(?:or)?d|credential|[-_.]token)` is )"[^"]*""#,
     ]
@@ -79,6 +80,7 @@ mod tests {
             format!("https://user:{body}@host/x"),
             format!("\"client_secret\": \"{body}\""),
             format!("OPENAI_API_KEY={body}"),
+            format!("access_token={body}"),
             format!("Cookie: session={body}"),
             format!("AccountKey={body}"),
             format!("12345678:{body}"),
@@ -92,9 +94,13 @@ mod tests {
 
     #[test]
     fn plain_text_stays_as_it_is() {
-        for text in
-            ["no answer after 30000 ms", "max_tokens: 4096", "task-001 token parser", "基本信息"]
-        {
+        for text in [
+            "no answer after 30000 ms",
+            "max_tokens: 4096",
+            "tokens: uncached input 58,608",
+            "task-001 token parser",
+            "基本信息",
+        ] {
             assert_eq!(mask(text), text);
         }
     }
