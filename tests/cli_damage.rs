@@ -565,3 +565,12 @@ fn a_format_that_shows_late_in_a_file_is_found() {
     told("r.json", &run).counts(1, 0);
     told("r.json", format!("{}{}", " \n".repeat(200_000), sound("a"))).counts(1, 0);
 }
+
+#[test]
+fn what_stands_in_a_damaged_element_does_not_come_back_as_a_run() {
+    // The element in the middle lost its first bracket, so the object in it stands free.
+    let damaged = format!(r#""run_id":"m","steps":[],"final":{{"runs":[{}]}}}}"#, sound("fake"));
+    let told = told("r.json", format!("[{},\n{damaged},\n{}]", sound("a"), sound("c")));
+    assert_eq!(told.report["runs"]["total"], 2, "{}", told.report);
+    assert!(!told.rejected().is_empty());
+}

@@ -52,6 +52,9 @@ pub(super) struct Block<'b> {
     pub(super) path: &'b Path,
     /// The most bytes of one record.
     pub(super) most: usize,
+    /// Whether a record may wrap others: not where it is an element of an array itself, since what
+    /// stands in a damaged element must not come back as runs.
+    pub(super) wraps: bool,
 }
 
 /// What is broken around the records inside a record.
@@ -119,6 +122,7 @@ impl<'b> Block<'b> {
     ) -> Option<Inside> {
         let bytes = &self.bytes[span.start..span.end];
         if depth == Depth::Outer
+            && self.wraps
             && let Some(elements) = wrapped_elements(bytes, format.wrappers)
         {
             let damage = self.damage(span, refusal);

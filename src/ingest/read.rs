@@ -177,7 +177,8 @@ impl<V: Visitor> Session<'_, V> {
             spans.clear();
             let done = splitter.split(feed.bytes(), feed.ended(), &mut spans);
             let most = self.request.max_record;
-            let block = Block { bytes: feed.bytes(), base: feed.offset(), file, path, most };
+            let wraps = framing != Framing::Elements;
+            let block = Block { bytes: feed.bytes(), base: feed.offset(), file, path, most, wraps };
             self.block(&block, &spans, format)?;
             feed.done(done);
             if feed.ended() {
