@@ -80,7 +80,7 @@ fn input_without_a_run_is_exit_4_and_never_0() {
 fn where_everything_is_broken_the_first_place_and_the_number_are_told() {
     let folder = Folder::new();
     let path = folder.file("r.ndjson", "{\"steps\":[\n{\"steps\":[{}]}\n");
-    run(&["analyze", &path]).refused(4, &["2 records were rejected", &format!("{path}:1")]);
+    run(&["analyze", &path]).refused(4, &["records rejected: 2", &format!("{path}:1")]);
 }
 
 #[test]

@@ -10,8 +10,8 @@ use crate::evaluate::RunRow;
 use crate::exit::Status;
 use crate::metrics::{Analysis, Bound, Set as FigureSet, Split, hold, metric};
 use crate::render::{
-    ConfigWire, Doc, InputWire, ReportParts, ThresholdWire, WarningWire, analysis_doc,
-    compact_json, figure_lines, figure_value, figures_csv, pretty_json, report_wire,
+    ConfigWire, Doc, FilterWire, InputWire, ReportParts, ThresholdWire, WarningWire, analysis_doc,
+    compact_json, count, figure_lines, figure_value, figures_csv, pretty_json, report_wire,
     threshold_wire,
 };
 
@@ -50,10 +50,23 @@ pub(super) fn run(args: &Analyze, global: &Global) -> Outcome {
     let analysis = Analysis::of(&rows, loaded.config.metrics.as_deref(), split);
     set.warn(global);
     let thresholds = thresholds(&loaded.config, &analysis, &rows);
+    let kept = args.input.reading.filter.as_ref().map(|expression| FilterWire {
+        expression: expression.clone(),
+        kept: set.rows.len() as u64,
+        of: set.read,
+    });
     let title = loaded.config.task_name.as_deref();
     let doc = || {
         let mut doc = analysis_doc(&analysis, title, set.tally.rejected());
-        threshold_lines(&thresholds, &mut doc);
+        if let Some(kept) = &kept {
+            let FilterWire { expression, kept, of } = kept;
+            doc.line(format!(
+                "kept by --where: {} of {} runs ({expression})",
+                count(*kept),
+                count(*of)
+            ));
+        }
+        threshold_lines(&thresholds, &analysis, &mut doc);
         doc
     };
     let parts = ReportParts {
@@ -62,6 +75,7 @@ pub(super) fn run(args: &Analyze, global: &Global) -> Outcome {
             sha256: loaded.config.sha256.clone(),
         }),
         inputs: inputs(&set),
+        filter: kept.clone(),
         thresholds: thresholds.clone(),
         warnings: set.warnings.iter().map(warning).collect(),
     };
@@ -124,17 +138,23 @@ fn thresholds(config: &EvalConfig, analysis: &Analysis, rows: &[&RunRow]) -> Vec
     all
 }
 
-fn threshold_lines(thresholds: &[ThresholdWire], doc: &mut Doc) {
+fn threshold_lines(thresholds: &[ThresholdWire], analysis: &Analysis, doc: &mut Doc) {
+    // Below the last group they would read as its own.
+    let whose = if analysis.groups.is_empty() { "" } else { "over all runs: " };
+    if !whose.is_empty() && !thresholds.is_empty() {
+        doc.line("");
+    }
     for threshold in thresholds {
         let Some(entry) = metric(threshold.metric) else { continue };
         let show = |value| figure_value(entry, value);
-        let certain = match (threshold.verdict, threshold.certain) {
-            ("unknown", _) => "",
-            (_, true) => ", and so is its whole interval",
-            (_, false) => ", but its interval does not settle it",
+        let certain = match (threshold.verdict, threshold.certain, threshold.interval) {
+            ("unknown", ..) => "",
+            (_, true, _) => ", and so is its whole interval",
+            (_, false, true) => ", but its interval does not settle it",
+            (_, false, false) => ", with no interval to settle it",
         };
         doc.line(format!(
-            "threshold {} {} {}: {} ({}{certain})",
+            "{whose}threshold {} {} {}: {} ({}{certain})",
             threshold.metric,
             threshold.bound,
             show(Some(threshold.limit)),

@@ -6,7 +6,6 @@ use std::path::Path;
 
 use super::args::Init;
 use super::{Failure, Outcome, output};
-use crate::render::pretty_json;
 
 /// Writes `eval-configs/NAME.json` and `.agenteval/`.
 pub(super) fn run(args: &Init) -> Outcome {
@@ -50,20 +49,24 @@ Files that agenteval keeps for this project. Commit this folder.
 ";
 
 fn starter(name: &str) -> String {
-    pretty_json(&serde_json::json!({
-        "task_name": name,
-        "max_steps": 30,
-        "evaluation": {
-            "max_retry_per_step": 3,
-            "allowed_total_retries": 10,
-            "timeout_seconds": 600
-        },
-        "metrics": [
-            "first_step_accuracy",
-            "mid_term_error_rate",
-            "mid_term_recovery_rate",
-            "final_completion_rate",
-            "avg_retry_count"
-        ]
-    }))
+    // Written out, because a map would sort its keys. The name holds no character that JSON escapes.
+    format!(
+        r#"{{
+  "task_name": "{name}",
+  "max_steps": 30,
+  "evaluation": {{
+    "max_retry_per_step": 3,
+    "allowed_total_retries": 10,
+    "timeout_seconds": 600
+  }},
+  "metrics": [
+    "first_step_accuracy",
+    "mid_term_error_rate",
+    "mid_term_recovery_rate",
+    "final_completion_rate",
+    "avg_retry_count"
+  ]
+}}
+"#
+    )
 }

@@ -212,7 +212,7 @@ fn expression_warnings(config: &EvalConfig, seen: &Seen) -> Result<Vec<Warning>,
                 code: finding.code().to_owned(),
                 message,
                 count: finding.count(),
-                place: name.to_owned(),
+                place: String::new(),
             });
         }
     }
@@ -400,7 +400,7 @@ impl Set {
                 format!("no run is left of {}: --where keeps none{why}", self.read)
             }
             Some(first) => format!(
-                "no run was evaluated: {rejected} records were rejected, the first at {}: {first}",
+                "no run was evaluated; records rejected: {rejected}, the first at {}: {first}",
                 self.tally.locate(first.place)
             ),
             None if self.tally.recognised() == 0 => {

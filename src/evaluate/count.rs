@@ -247,8 +247,8 @@ pub(super) fn row(judge: &Judge<'_>, state: &mut JudgeState, run: &Trajectory<'_
         let failed = steps.iter().filter(|step| step.failed_all > 0).map(|step| step.position);
         row.failed_steps = failed.collect();
         row.first_failure = row.failed_steps.first().copied();
-        let turned = steps.iter().find(|step| step.failed_all > 0 && !step.recovered);
-        row.turned_at = turned.map(|step| step.position);
+        let lost = steps.iter().find(|step| step.failed_all > 0 && !step.recovered);
+        row.turned_at = lost.map(|step| step.position).filter(|_| !row.completed());
     }
     row.error_types = error_types.into_iter().map(|(kind, n)| (kind.into(), n)).collect();
     row.step_types = step_types.into_iter().map(|(kind, n)| (kind.into(), n)).collect();

@@ -176,7 +176,7 @@ pub struct RunRow {
     pub intervention: bool,
     /// Step of the first failed attempt, from 1; `None` without one, or with unknown order.
     pub first_failure: Option<u32>,
-    /// The first step that failed and was not recovered: where the run turned.
+    /// Of a run that was not completed: the first step that failed and was not recovered.
     pub turned_at: Option<u32>,
     /// Steps with a failed attempt, by position, from 1.
     pub failed_steps: Box<[u32]>,

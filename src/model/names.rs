@@ -76,8 +76,8 @@ pub const METRIC_NAMES: [MetricName; 22] = [
     entry("cost_usd", Unit::Usd, Better::Lower),
     entry("cost_per_completion", Unit::Usd, Better::Lower),
     entry("failure_cost_share", Unit::Ratio, Better::Lower),
-    entry("pass_hat_k", Unit::Ratio, Better::Higher),
-    entry("pass_at_k", Unit::Ratio, Better::Higher),
+    aliased("pass_hat_k", "pass^k", Unit::Ratio, Better::Higher),
+    aliased("pass_at_k", "pass@k", Unit::Ratio, Better::Higher),
 ];
 
 /// Finds a figure by its name or alias.

@@ -130,7 +130,13 @@ fn head(analysis: &Analysis, title: Option<&str>, rejected: u64) -> String {
         analysis.trials.is_some_and(|(least, most)| least == most && tasks * least == runs);
     parts.push(match tasks_phrase(tasks, analysis.trials) {
         Some(tasks) if product => format!("{tasks} = {runs_part}"),
-        Some(tasks) => format!("{tasks}, {runs_part}"),
+        Some(tasks) => {
+            let alone = u64::from(analysis.tasks).saturating_sub(analysis.recorded_tasks);
+            match alone {
+                0 => format!("{tasks}, {runs_part}"),
+                _ => format!("{tasks}, {runs_part} ({} without a task id)", count(alone)),
+            }
+        }
         None => format!("{runs_part} (no task ids)"),
     });
     parts.push(format!("{} {}", count(analysis.attempts), plural(analysis.attempts, "attempt")));
@@ -193,7 +199,9 @@ pub fn figure_value(metric: &Metric, value: Option<f64>) -> String {
     match metric.info().unit {
         Unit::Ratio => percent(value),
         Unit::Count | Unit::Steps => plain(value, 2),
-        Unit::Seconds => format!("{} s", plain(value, if value < 100.0 { 2 } else { 1 })),
+        Unit::Seconds => {
+            format!("{} s", if value == 0.0 { plain(value, 2) } else { amount(value) })
+        }
         Unit::Tokens => plain(value, 0),
         Unit::Usd => format!("${}", plain(value, 4)),
     }
@@ -217,9 +225,15 @@ fn interval(metric: &Metric, figure: &Figure) -> String {
     format!("[{low}, {high}]")
 }
 
+/// An amount with decimals enough for three digits, so that parts of a small sum can be told apart.
+fn amount(number: f64) -> String {
+    let decimals = [100.0, 1.0, 0.1, 0.01, 0.001, 0.0001].iter().position(|at| number.abs() >= *at);
+    plain(number, decimals.map_or(6, |at| at + 1))
+}
+
 /// Numerator and denominator; or the number that the figure is taken over.
 fn counts(figure: &Figure) -> String {
-    let show = |number: f64| plain(number, if number.fract() == 0.0 { 0 } else { 2 });
+    let show = |number: f64| if number.fract() == 0.0 { plain(number, 0) } else { amount(number) };
     match (figure.numerator, figure.denominator) {
         (Some(numerator), Some(denominator)) => {
             format!("{}/{}", show(numerator), show(denominator))

@@ -28,8 +28,8 @@ pub use markdown::markdown;
 pub use mask::mask;
 pub use number::{bytes, count, percent, plain, seconds};
 pub use report::{
-    AnalyzeReport, ConfigWire, FigureWire, InputWire, ReportParts, ThresholdWire, WarningWire,
-    figure_wire, report_wire, threshold_wire,
+    AnalyzeReport, ConfigWire, FigureWire, FilterWire, InputWire, ReportParts, ThresholdWire,
+    WarningWire, figure_wire, report_wire, threshold_wire,
 };
 pub use safe::{one_line, shorten, shorten_start, wrap};
 pub use show::{TimelineWire, timeline_doc, timeline_wire};

@@ -26,6 +26,9 @@ pub struct AnalyzeReport {
     config: Option<ConfigWire>,
     /// Every input file, with what became of it.
     inputs: Vec<InputWire>,
+    /// Which runs `--where` kept; absent without it.
+    #[serde(rename = "where", skip_serializing_if = "Option::is_none")]
+    filter: Option<FilterWire>,
     /// Runs by outcome.
     runs: RunsWire,
     /// Tasks: recorded ids, and runs without one.
@@ -55,6 +58,17 @@ pub struct ConfigWire {
     pub task_name: Option<String>,
     /// SHA-256 of the file's bytes, in hex.
     pub sha256: String,
+}
+
+/// What `--where` kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct FilterWire {
+    /// The expression.
+    pub expression: String,
+    /// Runs that it kept.
+    pub kept: u64,
+    /// Runs that were read.
+    pub of: u64,
 }
 
 /// One input file.
@@ -218,6 +232,9 @@ pub struct ThresholdWire {
     pub verdict: &'static str,
     /// Whether the whole interval is on the same side of the bound.
     pub certain: bool,
+    /// Whether the figure has an interval.
+    #[serde(skip)]
+    pub interval: bool,
 }
 
 /// How a figure stands to a bound, for JSON.
@@ -236,6 +253,7 @@ pub fn threshold_wire(
         value: rounded(figure.value, decimals(metric)),
         verdict: standing.name(),
         certain,
+        interval: figure.interval.is_some(),
     }
 }
 
@@ -260,6 +278,8 @@ pub struct ReportParts {
     pub config: Option<ConfigWire>,
     /// The inputs.
     pub inputs: Vec<InputWire>,
+    /// What `--where` kept.
+    pub filter: Option<FilterWire>,
     /// Thresholds, with what was met.
     pub thresholds: Vec<ThresholdWire>,
     /// Warnings.
@@ -274,6 +294,7 @@ pub fn report_wire(analysis: &Analysis, parts: ReportParts) -> AnalyzeReport {
         agenteval: env!("CARGO_PKG_VERSION"),
         config: parts.config,
         inputs: parts.inputs,
+        filter: parts.filter,
         runs: runs(&analysis.runs),
         tasks: analysis.tasks,
         retries: analysis.retries.name(),

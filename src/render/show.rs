@@ -30,7 +30,7 @@ pub struct TimelineWire {
     tokens: Option<f64>,
     cost_usd: Option<f64>,
     steps: Vec<StepWire>,
-    /// The first step that failed and was not recovered.
+    /// Of a run that was not completed: the first step that failed and was not recovered.
     turned_at: Option<u32>,
     never_reached: Vec<String>,
 }
@@ -269,10 +269,10 @@ fn error_cell(attempt: &TimelineAttempt) -> String {
     }
 }
 
-/// Where the run turned.
+/// Where the run went wrong.
 fn turning_point(timeline: &Timeline) -> Option<String> {
     let at = timeline.row.turned_at?;
     let step = timeline.steps.iter().find(|step| step.position == at)?;
     let name = step.name.as_deref().unwrap_or(&step.kind);
-    Some(format!("turned at step {at} ({name}): it failed and never passed after"))
+    Some(format!("went wrong at step {at} ({name}): it failed and was not recovered"))
 }
