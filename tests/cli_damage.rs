@@ -574,3 +574,11 @@ fn what_stands_in_a_damaged_element_does_not_come_back_as_a_run() {
     assert_eq!(told.report["runs"]["total"], 2, "{}", told.report);
     assert!(!told.rejected().is_empty());
 }
+
+#[test]
+fn a_misspelt_field_is_told_because_it_makes_figures_falsely_good() {
+    let told =
+        told("r.ndjson", "{\"steps\":[{\"type\":\"tool\",\"err\":\"boom\"}]}\n".repeat(3).as_str());
+    let warned = warning(&told.report, "misspelt_key");
+    assert!(warned["message"].as_str().unwrap().contains("did you mean `error`?"), "{warned}");
+}

@@ -1,5 +1,6 @@
 //! The reading loop: blocks to records, records to runs, in parallel and in input order.
 
+use std::collections::HashMap;
 use std::io::Read;
 use std::path::Path;
 use std::sync::Mutex;
@@ -18,6 +19,9 @@ use crate::model::{Issue, Place, Severity, Trajectory};
 
 /// Bytes read at a time; a record may be longer.
 const BLOCK: usize = 4 << 20;
+
+/// Records of a file that are looked over for misspelt keys.
+const SPELLED: usize = 8;
 
 /// Bytes read at first.
 const FIRST: usize = 64 << 10;
@@ -80,6 +84,7 @@ pub fn read<V: Visitor>(
         tally: Tally::default(),
         states: Mutex::new(Vec::new()),
         assemblers: Vec::new(),
+        told: HashMap::new(),
     };
     for source in sources {
         session.file(source)?;
@@ -94,6 +99,8 @@ pub(super) struct Session<'s, V: Visitor> {
     tally: Tally,
     states: Mutex<Vec<V::State>>,
     assemblers: Vec<(&'static str, Box<dyn Assembler>)>,
+    /// Issues that were told, by file, code and message, as places in `Tally::issues`.
+    told: HashMap<(u32, &'static str, String), usize>,
 }
 
 impl<V: Visitor> Session<'_, V> {
@@ -178,6 +185,9 @@ impl<V: Visitor> Session<'_, V> {
             let done = splitter.split(feed.bytes(), feed.ended(), &mut spans);
             let most = self.request.max_record;
             let wraps = framing != Framing::Elements;
+            if feed.offset() <= 3 {
+                self.spelling(feed.bytes(), &spans, file, format)?;
+            }
             let block = Block { bytes: feed.bytes(), base: feed.offset(), file, path, most, wraps };
             self.block(&block, &spans, format)?;
             feed.done(done);
@@ -203,6 +213,27 @@ impl<V: Visitor> Session<'_, V> {
             None => splitter.cut_between().then(|| cut_between(place)),
         };
         cut.map_or(Ok(()), |issue| self.issue(issue))
+    }
+
+    /// Warns of misspelt keys in the first records of a file, each once.
+    fn spelling(
+        &mut self,
+        bytes: &[u8],
+        spans: &[Span],
+        file: u32,
+        format: &Format,
+    ) -> Result<(), ReadError> {
+        let Some(misspelt) = format.misspelt else { return Ok(()) };
+        let mut told = std::collections::BTreeSet::new();
+        for span in spans.iter().take(SPELLED) {
+            let place = Place { file, line: span.line, byte: span.start as u64 };
+            for message in misspelt(&bytes[span.start..span.end]) {
+                if told.insert(message.clone()) {
+                    self.issue(Issue::warning("misspelt_key", place, message))?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Reads the records of one block.
@@ -281,7 +312,16 @@ impl<V: Visitor> Session<'_, V> {
         self.stop_if_strict(&issue)?;
         match self.tally.files.get_mut(issue.place.file as usize) {
             Some(file) if issue.severity == Severity::Rejected => file.reject_parts(issue),
-            _ => self.tally.issues.push(issue),
+            _ => {
+                // The same thing again is counted, not kept again.
+                let key = (issue.place.file, issue.code, issue.message.clone());
+                let next = self.tally.issues.len();
+                let at = *self.told.entry(key).or_insert(next);
+                match self.tally.issues.get_mut(at) {
+                    Some(known) => known.count += issue.count,
+                    None => self.tally.issues.push(issue),
+                }
+            }
         }
         Ok(())
     }

@@ -30,6 +30,7 @@ pub const CHECKPOINTS: Format = Format {
     splits_arrays: true,
     reader: Reader::Parts(|options| Box::new(Checkpoints::new(options))),
     archive: None,
+    misspelt: None,
 };
 
 /// A node with a status and something that a runner keeps of it; a log line has an `event`.

@@ -25,6 +25,7 @@ static EMPTY: Format = Format {
     splits_arrays: true,
     reader: Reader::Whole(|_, _| Ok(Parsed::default())),
     archive: None,
+    misspelt: None,
 };
 
 /// The format with this name.

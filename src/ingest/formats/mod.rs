@@ -180,6 +180,9 @@ pub enum Reader {
 /// Whether an archive with these member names is of a format.
 pub type IsArchive = fn(&[&str]) -> bool;
 
+/// Tells what is misspelt in a record, each as a sentence.
+pub type Misspelt = fn(&[u8]) -> Vec<String>;
+
 /// Gets the runs of one archive, one member at a time.
 pub type ReadArchive = fn(
     archive: &mut zip::ZipArchive<std::fs::File>,
@@ -205,4 +208,6 @@ pub struct Format {
     pub reader: Reader,
     /// Whether a zip archive with these member names is of this format, and how it is read.
     pub archive: Option<(IsArchive, ReadArchive)>,
+    /// Tells the keys of a record that are spelt almost like ones that are read.
+    pub misspelt: Option<Misspelt>,
 }

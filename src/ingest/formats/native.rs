@@ -6,6 +6,7 @@
 
 pub(super) mod fields;
 mod schema;
+mod spelling;
 
 use std::borrow::Cow;
 
@@ -29,6 +30,7 @@ pub const NATIVE: Format = Format {
     splits_arrays: true,
     reader: Reader::Whole(read),
     archive: None,
+    misspelt: Some(spelling::misspelt),
 };
 
 /// A run has `steps`, an array of objects. An eval config may have `steps` too: words, or an array of words.

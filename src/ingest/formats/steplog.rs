@@ -31,6 +31,7 @@ pub const STEPLOG: Format = Format {
     splits_arrays: true,
     reader: Reader::Parts(|options| Box::new(Steplog::new(options))),
     archive: None,
+    misspelt: None,
 };
 
 /// An event of the list with a node or a run, or a node with an `extra`.

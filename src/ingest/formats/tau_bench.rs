@@ -30,6 +30,7 @@ pub const TAU_BENCH: Format = Format {
     splits_arrays: true,
     reader: Reader::Whole(read_run),
     archive: None,
+    misspelt: None,
 };
 
 fn detect(probe: &Probe<'_>) -> bool {

@@ -29,6 +29,7 @@ pub const CLAUDE_CODE: Format = Format {
     splits_arrays: true,
     reader: Reader::Parts(|options| Box::new(ClaudeCode::new(options))),
     archive: None,
+    misspelt: None,
 };
 
 fn detect(probe: &Probe<'_>) -> bool {

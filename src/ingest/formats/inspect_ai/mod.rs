@@ -31,6 +31,7 @@ pub const INSPECT_AI: Format = Format {
     splits_arrays: false,
     reader: Reader::Whole(read_log),
     archive: Some((archive::detect, archive::read)),
+    misspelt: None,
 };
 
 fn detect(probe: &Probe<'_>) -> bool {

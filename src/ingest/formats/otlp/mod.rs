@@ -30,6 +30,7 @@ pub const OTLP: Format = Format {
         Box::new(Otlp { spans: Spans::default(), raw: options.raw_attempts })
     }),
     archive: None,
+    misspelt: None,
 };
 
 fn detect(probe: &Probe<'_>) -> bool {

@@ -1,0 +1,109 @@
+//! Keys of native runs and steps that are not read, and are spelt almost like ones that are.
+//!
+//! A field that nobody reads is nobody's fault; one that is misspelt makes figures falsely good
+//! (an `err` that should be an `error` never fails), so the first records of a file are looked over.
+
+use crate::ingest::scan::top_keys;
+use crate::ingest::split::wrapped_elements;
+
+/// Keys of a run that are read.
+const RUN: [&str; 20] = [
+    "run_id",
+    "task_id",
+    "trial",
+    "agent",
+    "model",
+    "tags",
+    "status",
+    "end_reason",
+    "score",
+    "scores",
+    "success",
+    "started_at",
+    "ended_at",
+    "duration_ms",
+    "tokens",
+    "cost_usd",
+    "final",
+    "retry_source",
+    "steps",
+    "runs",
+];
+
+/// Keys of a step that are read, and those that the form knows without reading them.
+const STEP: [&str; 21] = [
+    "step_id",
+    "node_id",
+    "index",
+    "attempt",
+    "attempts",
+    "retries",
+    "retry_count",
+    "type",
+    "name",
+    "status",
+    "request_id",
+    "tool_call_id",
+    "input",
+    "output",
+    "reasoning",
+    "error",
+    "started_at",
+    "ended_at",
+    "duration_ms",
+    "tokens",
+    "cost_usd",
+];
+
+/// Steps of a run that are looked over.
+const LOOKED_OVER: usize = 20;
+
+/// What is misspelt in a run and in its first steps, each as a sentence.
+pub(super) fn misspelt(record: &[u8]) -> Vec<String> {
+    let mut found = near("a run", &top_keys(record), &RUN);
+    for step in wrapped_elements(record, &["steps"]).unwrap_or_default().iter().take(LOOKED_OVER) {
+        found.extend(near("a step", &top_keys(&record[step.start..step.end]), &STEP));
+    }
+    found
+}
+
+/// Unknown keys that are near a known one which the object does not have.
+fn near(of: &str, keys: &[String], known: &[&str]) -> Vec<String> {
+    let is_known = |key: &&String| known.contains(&key.as_str());
+    let missing = || known.iter().filter(|name| !keys.iter().any(|key| key == *name));
+    let meant = |key: &String| {
+        missing()
+            .map(|name| (strsim::normalized_damerau_levenshtein(key, name), *name))
+            .filter(|(likeness, name)| {
+                *likeness >= 0.75 || (key.len() >= 3 && name.starts_with(key))
+            })
+            .max_by(|a, b| a.0.total_cmp(&b.0))
+            .map(|(_, name)| name)
+    };
+    keys.iter()
+        .filter(|key| !is_known(key))
+        .filter_map(|key| {
+            Some(format!("`{key}` of {of} is not read: did you mean `{}`?", meant(key)?))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::misspelt;
+
+    #[test]
+    fn only_what_is_nearly_a_key_is_told() {
+        let record = br#"{"staus":"completed","note":1,"steps":[
+            {"type":"tool","err":"boom","durationms":12,"latency":3,"error_code":5},
+            {"type":"tool","error":null,"err":"kept beside it"}]}"#;
+        assert_eq!(
+            misspelt(record),
+            [
+                "`staus` of a run is not read: did you mean `status`?",
+                "`err` of a step is not read: did you mean `error`?",
+                "`durationms` of a step is not read: did you mean `duration_ms`?",
+            ]
+        );
+    }
+}
