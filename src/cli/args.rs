@@ -118,6 +118,35 @@ pub(crate) enum Form {
     Parquet,
 }
 
+/// Where the results of commands go that have no lines of figures.
+#[derive(Debug, Clone, ClapArgs)]
+pub(crate) struct PageOutput {
+    /// Form of the output
+    #[arg(long, value_enum, default_value_t = PageForm::Table)]
+    pub(crate) output: PageForm,
+    /// Write a file as well; its ending picks the form (.json .md .txt)
+    #[arg(short = 'o', value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PageForm {
+    Table,
+    Json,
+    Markdown,
+}
+
+impl From<&PageOutput> for Output {
+    fn from(page: &PageOutput) -> Self {
+        let output = match page.output {
+            PageForm::Table => Form::Table,
+            PageForm::Json => Form::Json,
+            PageForm::Markdown => Form::Markdown,
+        };
+        Self { output, files: page.files.clone() }
+    }
+}
+
 #[derive(Debug, Clone, ClapArgs)]
 pub(crate) struct Analyze {
     #[command(flatten)]
@@ -134,7 +163,7 @@ pub(crate) struct Inspect {
     #[command(flatten)]
     pub(crate) input: Input,
     #[command(flatten)]
-    pub(crate) output: Output,
+    pub(crate) output: PageOutput,
 }
 
 #[derive(Debug, Clone, ClapArgs)]
@@ -147,7 +176,7 @@ pub(crate) struct Show {
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(crate) limit: usize,
     #[command(flatten)]
-    pub(crate) output: Output,
+    pub(crate) output: PageOutput,
 }
 
 #[derive(Debug, Clone, ClapArgs)]
@@ -160,7 +189,7 @@ pub(crate) struct Explain {
     #[command(flatten)]
     pub(crate) reading: Reading,
     #[command(flatten)]
-    pub(crate) output: Output,
+    pub(crate) output: PageOutput,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -1,6 +1,6 @@
 //! `agenteval explain`: what a metric means, and which runs are in it.
 
-use super::args::{Explain, Global};
+use super::args::{Explain, Global, Output};
 use super::output::{self, Forms};
 use super::runs::{self, Loaded, Set};
 use super::{Failure, Outcome};
@@ -12,7 +12,8 @@ use crate::render::{ExplainWire, PartWire, explanation_doc, figure_wire, mask, p
 
 /// Tells the definition, and with paths the runs.
 pub(super) fn run(args: &Explain, global: &Global) -> Outcome {
-    output::check(&args.output, false)?;
+    let output = Output::from(&args.output);
+    output::check(&output, false)?;
     let metric = find(&args.metric)?;
     let mut wire = ExplainWire::of(metric);
     let mut figure = None;
@@ -23,7 +24,7 @@ pub(super) fn run(args: &Explain, global: &Global) -> Outcome {
             &args.reading,
             global,
             &loaded,
-            &args.output,
+            &output,
             &|judge, state, run| (judge.row(state, run), ()),
         )?;
         set.warn(global);
@@ -37,7 +38,7 @@ pub(super) fn run(args: &Explain, global: &Global) -> Outcome {
         csv: None,
         rows: None,
     };
-    output::emit(&forms, &args.output, global)?;
+    output::emit(&forms, &output, global)?;
     Ok(Status::Done)
 }
 

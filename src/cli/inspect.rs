@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Outcome;
-use super::args::{Global, Inspect};
+use super::args::{Global, Inspect, Output};
 use super::output::{self, Forms};
 use super::runs::{self, Loaded, Set};
 use crate::exit::Status;
@@ -20,14 +20,15 @@ struct Look {
 
 /// Reads everything and tells what is there.
 pub(super) fn run(args: &Inspect, global: &Global) -> Outcome {
-    output::check(&args.output, false)?;
+    let output = Output::from(&args.output);
+    output::check(&output, false)?;
     let loaded = Loaded::config(&args.input.reading, global)?;
     let (set, looks) = runs::read(
         &args.input.paths,
         &args.input.reading,
         global,
         &loaded,
-        &args.output,
+        &output,
         &|judge, state, run| (judge.row(state, run), look(run)),
     )?;
     let wire = wire(&set, &looks);
@@ -38,7 +39,7 @@ pub(super) fn run(args: &Inspect, global: &Global) -> Outcome {
         csv: None,
         rows: None,
     };
-    output::emit(&forms, &args.output, global)?;
+    output::emit(&forms, &output, global)?;
     set.require_runs()?;
     Ok(Status::Done)
 }

@@ -1,6 +1,6 @@
 //! `agenteval show`: one run as a timeline.
 
-use super::args::{Global, Show};
+use super::args::{Global, Output, Show};
 use super::output::{self, Forms};
 use super::runs::{self, Loaded};
 use super::{Failure, Outcome, complain};
@@ -11,7 +11,8 @@ use crate::render::{Doc, pretty_json, timeline_doc, timeline_wire};
 
 /// Finds the run, or the trials of the task, and shows them.
 pub(super) fn run(args: &Show, global: &Global) -> Outcome {
-    output::check(&args.output, false)?;
+    let output = Output::from(&args.output);
+    output::check(&output, false)?;
     let loaded = Loaded::config(&args.input.reading, global)?;
     let wanted = args.run.as_str();
     let place = Place::parse(wanted);
@@ -22,7 +23,7 @@ pub(super) fn run(args: &Show, global: &Global) -> Outcome {
         &args.input.reading,
         global,
         &loaded,
-        &args.output,
+        &output,
         &|judge, state, run| {
             let named =
                 run.run_id.as_deref() == Some(wanted) || run.task_id.as_deref() == Some(wanted);
@@ -78,7 +79,7 @@ pub(super) fn run(args: &Show, global: &Global) -> Outcome {
     };
     output::emit(
         &Forms { doc: &doc, json: &json, ndjson: None, csv: None, rows: None },
-        &args.output,
+        &output,
         global,
     )?;
     if more > 0 && !global.quiet {
