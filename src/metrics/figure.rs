@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, HashMap};
 use super::catalogue::{Distribution, Metric, Shape};
 use crate::evaluate::RunRow;
 use crate::stats::{
-    Cluster, Interval, NoInterval, bca_ratio, clustered_wilson, mean_interval, quantile_type7,
-    ratio_mean_interval,
+    Cluster, Interval, NoInterval, TaskValues, Trials, bca_ratio, clustered_wilson, mean_interval,
+    quantile_type7, ratio_mean_interval,
 };
 
 /// Confidence of every interval.
@@ -62,8 +62,8 @@ pub struct Set<'r> {
     rows: Vec<&'r RunRow>,
     clusters: Vec<u32>,
     count: u32,
-    /// Ended and completed trials by recorded task id.
-    trials: BTreeMap<&'r str, (u64, u64)>,
+    /// Ended and completed trials of each recorded task, by task id.
+    trials: Vec<Trials>,
 }
 
 impl<'r> Set<'r> {
@@ -71,7 +71,7 @@ impl<'r> Set<'r> {
     #[must_use]
     pub fn new(rows: Vec<&'r RunRow>) -> Self {
         let mut ids: HashMap<&str, u32> = HashMap::new();
-        let mut trials: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+        let mut trials: BTreeMap<&str, Trials> = BTreeMap::new();
         let mut count = 0;
         let mut fresh = || {
             count += 1;
@@ -86,12 +86,12 @@ impl<'r> Set<'r> {
             .collect();
         for row in &rows {
             if let Some(task) = row.task_id.as_deref() {
-                let entry = trials.entry(task).or_default();
-                entry.0 += u64::from(row.counts_as_ended());
-                entry.1 += u64::from(row.counts_as_ended() && row.completed());
+                let task = trials.entry(task).or_insert(Trials { ended: 0, completed: 0 });
+                task.ended += u64::from(row.counts_as_ended());
+                task.completed += u64::from(row.counts_as_ended() && row.completed());
             }
         }
-        Self { rows, clusters, count, trials }
+        Self { rows, clusters, count, trials: trials.into_values().collect() }
     }
 
     /// The runs.
@@ -178,11 +178,10 @@ impl<'r> Set<'r> {
 
     /// A figure without a value, and why: its own reason, or that no run has a known order.
     fn undefined(&self, metric: &Metric) -> Figure {
-        let ordered = ["first_step_accuracy", "mid_term_error_rate", "mid_term_recovery_rate"];
-        let by_order =
-            ordered.contains(&metric.name) || matches!(metric.shape, Shape::FirstFailure);
         let with_attempts = || self.rows.iter().filter(|row| row.attempts > 0);
-        if by_order && with_attempts().next().is_some() && with_attempts().all(|r| r.mid.is_none())
+        if metric.needs_order
+            && with_attempts().next().is_some()
+            && with_attempts().all(|r| r.mid.is_none())
         {
             return Figure {
                 reason: Some("the order of steps is unknown".to_owned()),
@@ -270,25 +269,20 @@ impl<'r> Set<'r> {
         }
         let recorded = self.rows.iter().filter(|row| row.cost_usd.is_some()).count();
         let figure = self.ratio(metric, completion_cost, resampled);
-        Figure { note: self.recorded_note("cost", recorded), ..figure }
+        Figure { note: recorded_note("cost", recorded, self.rows.len(), "runs"), ..figure }
     }
 
     fn failure_cost_share(&self, metric: &Metric) -> Figure {
         let Some((of, measure)) = self.measure() else { return undefined(metric) };
         let part = |row: &RunRow| lost(measure, row);
-        let recorded = self.rows.iter().filter(|row| measure(row).is_some()).count();
+        let ended = || self.rows.iter().filter(|row| row.outcome.ended());
+        let recorded = ended().filter(|row| measure(row).is_some()).count();
         let figure = self.ratio(metric, part, resampled);
-        let note = match self.recorded_note(of, recorded) {
+        let note = match recorded_note(of, recorded, ended().count(), "ended runs") {
             Some(partly) => format!("of {of}; {partly}"),
             None => format!("of {of}"),
         };
         Figure { note: Some(note), ..figure }
-    }
-
-    /// Says so where only some runs record what a figure sums: the others are in it with nothing.
-    fn recorded_note(&self, what: &str, recorded: usize) -> Option<String> {
-        let runs = self.rows.len();
-        (recorded < runs).then(|| format!("{recorded} of {runs} runs record {what}"))
     }
 
     /// What failed runs are said to have cost: cost, else tokens, else duration.
@@ -320,35 +314,28 @@ impl<'r> Set<'r> {
     }
 
     #[expect(clippy::cast_precision_loss, reason = "numbers of tasks")]
-    fn pass_k(&self, metric: &Metric, value: fn(u64, u64, u64) -> Option<f64>) -> Figure {
-        let ended = || self.trials.values().filter(|(n, _)| *n > 0);
-        let (Some(all_allow), Some(largest)) =
-            (ended().map(|(n, _)| *n).min(), ended().map(|(n, _)| *n).max())
-        else {
+    fn pass_k(&self, metric: &Metric, values: fn(&[Trials], u64) -> TaskValues) -> Figure {
+        let ended = || self.trials.iter().map(|task| task.ended).filter(|ended| *ended > 0);
+        let (Some(all_allow), Some(largest)) = (ended().min(), ended().max()) else {
             return undefined(metric);
         };
-        let values = |k| -> Vec<f64> { ended().filter_map(|(n, c)| value(*n, *c, k)).collect() };
-        let mean = |values: &[f64]| {
-            (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
-        };
-        let tasks = self.trials.len() as u64;
         let shown = (all_allow > MAX_K).then_some(all_allow);
         let by_k = (1..=largest.min(MAX_K))
             .chain(shown)
             .map(|k| {
-                let values = values(k);
-                let used = values.len() as u64;
-                (k, ByK { value: mean(&values), tasks: used, left_out: tasks - used })
+                let tasks = values(&self.trials, k);
+                let (used, left_out) = (tasks.values.len() as u64, tasks.left_out as u64);
+                (k, ByK { value: tasks.mean(), tasks: used, left_out })
             })
             .collect();
-        let at = values(all_allow);
-        let (interval, reason) = match mean_interval(&at, LEVEL, (0.0, 1.0)) {
+        let at = values(&self.trials, all_allow);
+        let (interval, reason) = match mean_interval(&at.values, LEVEL, (0.0, 1.0)) {
             Ok(interval) => (Some(interval), None),
             Err(reason) => (None, Some(format!("no interval: {reason}"))),
         };
         Figure {
-            value: mean(&at),
-            denominator: Some(at.len() as f64),
+            value: at.mean(),
+            denominator: Some(at.values.len() as f64),
             interval,
             reason,
             by_k: Some(by_k),
@@ -366,6 +353,11 @@ fn resampled(clusters: &[Cluster]) -> Result<Interval, NoInterval> {
     } else {
         bca_ratio(clusters, DRAWS, SEED, LEVEL)
     }
+}
+
+/// Says so where only some runs record what a figure sums.
+fn recorded_note(what: &str, recorded: usize, of: usize, runs: &str) -> Option<String> {
+    (recorded < of).then(|| format!("{recorded} of {of} {runs} record {what}"))
 }
 
 /// An amount that a run may record.

@@ -1,12 +1,29 @@
-//! Which tool message answers which call, in lists of messages.
+//! What lists of messages share: model turns, and which tool message answers which call.
 //!
-//! Owns: the pairing by call id in one pass, where ids may be missing or used again for
+//! Owns: the turn, and the pairing by call id in one pass, where ids may be missing or used again for
 //! another call. Refuses: what a call or a result means; that is each format's own.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet, VecDeque};
 
+use serde_json::value::RawValue;
+
+use super::raw::object;
+use crate::config::ReadOptions;
 use crate::model::Attempt;
+
+/// A message of the model, which is a turn and no step.
+pub(crate) fn model_turn<'a>(content: Option<&'a RawValue>, options: &ReadOptions) -> Attempt<'a> {
+    Attempt {
+        kind: Cow::Borrowed("llm"),
+        turn: true,
+        raw: options.raw_attempts.then(|| {
+            let content = content.map(RawValue::get);
+            Cow::Owned(object(&[("role", Some("\"assistant\"")), ("content", content)]))
+        }),
+        ..Attempt::default()
+    }
+}
 
 /// Calls that have no result yet; a call is known by its place among the run's attempts.
 #[derive(Default)]

@@ -13,7 +13,7 @@ use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 
-use super::calls::{OpenCalls, forget_repeated_ids};
+use super::calls::{OpenCalls, forget_repeated_ids, model_turn};
 use super::raw::{is_true, label, number, object, offset_in, quoted, raw_fields, read, text};
 use super::{Format, Parsed, Probe, Reader, Record, Refusal};
 use crate::config::ReadOptions;
@@ -149,7 +149,7 @@ fn attempts<'r>(
     let mut place = record.place;
     for message in messages {
         if has_role(message, "assistant") {
-            attempts.push(turn(message, options));
+            attempts.push(model_turn(message.content, options));
             let calls: Vec<Call<'r>> = match message.tool_calls {
                 None => Vec::new(),
                 Some(calls) => serde_json::from_str(calls.get())
@@ -199,18 +199,6 @@ fn tell(issues: &mut Vec<Issue>, place: Place, orphans: u64, calls_in_text: u64)
     if calls_in_text > 0 {
         let message = "tool calls written as text (a react or act agent) are not read as steps";
         issues.push(Issue::warning("calls_in_text", place, message).times(calls_in_text));
-    }
-}
-
-fn turn<'r>(message: &Message<'r>, options: &ReadOptions) -> Attempt<'r> {
-    Attempt {
-        kind: Cow::Borrowed("llm"),
-        turn: true,
-        raw: options.raw_attempts.then(|| {
-            let content = message.content.map(RawValue::get);
-            Cow::Owned(object(&[("role", Some("\"assistant\"")), ("content", content)]))
-        }),
-        ..Attempt::default()
     }
 }
 

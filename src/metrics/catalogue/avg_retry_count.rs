@@ -7,6 +7,7 @@ pub(super) const METRIC: Metric = Metric {
     name: "avg_retry_count",
     definition: "retries (every attempt of a step after its first), over all runs",
     undefined: "there is no run",
+    needs_order: false,
     shape: Shape::CountMean(part),
 };
 

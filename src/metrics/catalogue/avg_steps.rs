@@ -7,6 +7,7 @@ pub(super) const METRIC: Metric = Metric {
     name: "avg_steps",
     definition: "steps, over all runs",
     undefined: "there is no run",
+    needs_order: false,
     shape: Shape::CountMean(part),
 };
 

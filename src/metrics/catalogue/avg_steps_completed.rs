@@ -7,6 +7,7 @@ pub(super) const METRIC: Metric = Metric {
     name: "avg_steps_completed",
     definition: "steps of completed runs, over completed runs",
     undefined: "no run was completed",
+    needs_order: false,
     shape: Shape::CountMean(part),
 };
 

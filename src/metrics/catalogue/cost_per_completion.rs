@@ -6,5 +6,6 @@ pub(super) const METRIC: Metric = Metric {
     name: "cost_per_completion",
     definition: "cost of all runs in US dollars, over completed runs",
     undefined: "no run records cost, or none was completed",
+    needs_order: false,
     shape: Shape::CostPerCompletion,
 };

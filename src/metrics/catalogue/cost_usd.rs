@@ -7,6 +7,7 @@ pub(super) const METRIC: Metric = Metric {
     name: "cost_usd",
     definition: "mean cost per run in US dollars, over runs that record cost",
     undefined: "no run records cost",
+    needs_order: false,
     shape: Shape::Amount(amount),
 };
 

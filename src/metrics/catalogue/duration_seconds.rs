@@ -7,6 +7,7 @@ pub(super) const METRIC: Metric = Metric {
     name: "duration_seconds",
     definition: "mean seconds per run, over runs that record their duration",
     undefined: "no run records its duration",
+    needs_order: false,
     shape: Shape::Amount(amount),
 };
 

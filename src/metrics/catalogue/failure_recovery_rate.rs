@@ -7,6 +7,7 @@ pub(super) const METRIC: Metric = Metric {
     name: "failure_recovery_rate",
     definition: "completed runs with at least one failed attempt, over ended runs with at least one failed attempt",
     undefined: "no ended run has a failed attempt",
+    needs_order: false,
     shape: Shape::Proportion(part),
 };
 

@@ -7,6 +7,7 @@ pub(super) const METRIC: Metric = Metric {
     name: "final_completion_rate",
     definition: "completed runs, over ended runs (completed, failed, over a limit, cancelled)",
     undefined: "no run has ended",
+    needs_order: false,
     shape: Shape::Proportion(part),
 };
 

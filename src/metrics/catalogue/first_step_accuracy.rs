@@ -7,6 +7,7 @@ pub(super) const METRIC: Metric = Metric {
     name: "first_step_accuracy",
     definition: "runs whose first step's first attempt passed, over runs where that attempt passed or failed",
     undefined: "no run has a first attempt that passed or failed",
+    needs_order: true,
     shape: Shape::Proportion(part),
 };
 

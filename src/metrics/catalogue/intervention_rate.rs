@@ -7,6 +7,7 @@ pub(super) const METRIC: Metric = Metric {
     name: "intervention_rate",
     definition: "runs with an approval or a human step, over all runs",
     undefined: "there is no run",
+    needs_order: false,
     shape: Shape::Proportion(part),
 };
 

@@ -7,6 +7,7 @@ pub(super) const METRIC: Metric = Metric {
     name: "mid_term_error_rate",
     definition: "failed attempts in the mid-run, over attempts in the mid-run that passed or failed (the mid-run is every step after the first and before the last; the last one too where the run did not reach its end)",
     undefined: "no attempt in a mid-run passed or failed",
+    needs_order: true,
     shape: Shape::Proportion(part),
 };
 

@@ -7,6 +7,7 @@ pub(super) const METRIC: Metric = Metric {
     name: "mid_term_recovery_rate",
     definition: "mid-run steps with a failed attempt of which a later attempt passed, over mid-run steps with a failed attempt",
     undefined: "no step in a mid-run has a failed attempt",
+    needs_order: true,
     shape: Shape::Proportion(part),
 };
 

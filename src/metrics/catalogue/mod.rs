@@ -29,6 +29,7 @@ mod total_tokens;
 
 use crate::evaluate::RunRow;
 use crate::model::{MetricName, resolve_metric};
+use crate::stats::{TaskValues, Trials};
 
 /// All figures, in the order of reports.
 pub static CATALOGUE: [Metric; 22] = [
@@ -65,6 +66,8 @@ pub struct Metric {
     pub definition: &'static str,
     /// Why it may have no value.
     pub undefined: &'static str,
+    /// Whether it has no value where the order of steps is unknown.
+    pub needs_order: bool,
     /// How it is computed.
     pub shape: Shape,
 }
@@ -86,8 +89,8 @@ pub enum Shape {
     FailureCostShare,
     /// The median step of the first failure.
     FirstFailure,
-    /// A mean over tasks of a function of ended trials, completed trials and k.
-    PassK(fn(u64, u64, u64) -> Option<f64>),
+    /// A mean over tasks of a value that their trials have at k.
+    PassK(fn(&[Trials], u64) -> TaskValues),
     /// Counts by name.
     Distribution(Distribution),
 }

@@ -7,6 +7,7 @@ pub(super) const METRIC: Metric = Metric {
     name: "retry_success_rate",
     definition: "retries that passed, over retries that are there, as records or by a recorded count",
     undefined: "there is no recorded retry",
+    needs_order: false,
     shape: Shape::Proportion(part),
 };
 

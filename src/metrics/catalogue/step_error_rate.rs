@@ -7,6 +7,7 @@ pub(super) const METRIC: Metric = Metric {
     name: "step_error_rate",
     definition: "failed attempts, over attempts that passed or failed",
     undefined: "no attempt passed or failed",
+    needs_order: false,
     shape: Shape::Proportion(part),
 };
 

@@ -7,6 +7,7 @@ pub(super) const METRIC: Metric = Metric {
     name: "total_tokens",
     definition: "mean tokens per run (uncached input, cache read, cache write and output), over runs that record tokens",
     undefined: "no run records tokens",
+    needs_order: false,
     shape: Shape::Amount(amount),
 };
 

@@ -8,7 +8,7 @@ use super::sample::{Attachments, Seen, error};
 use super::wire::{Call, Message};
 use crate::config::ReadOptions;
 use crate::ingest::formats::Refusal;
-use crate::ingest::formats::calls::OpenCalls;
+use crate::ingest::formats::calls::{OpenCalls, model_turn};
 use crate::ingest::formats::raw::{label, object, text};
 use crate::model::{Attempt, ErrorInfo, input_hash};
 
@@ -29,7 +29,7 @@ pub(super) fn attempts<'a>(
     for message in &messages {
         match message.role.and_then(text).as_deref() {
             Some("assistant") => {
-                attempts.push(turn(message, options));
+                attempts.push(model_turn(message.content, options));
                 let calls: Vec<Call<'a>> = match message.tool_calls {
                     None => Vec::new(),
                     Some(calls) => serde_json::from_str(calls.get()).map_err(unreadable)?,
@@ -65,18 +65,6 @@ pub(super) fn attempts<'a>(
         }
     }
     Ok(attempts)
-}
-
-fn turn<'a>(message: &Message<'a>, options: &ReadOptions) -> Attempt<'a> {
-    Attempt {
-        kind: Cow::Borrowed("llm"),
-        turn: true,
-        raw: options.raw_attempts.then(|| {
-            let content = message.content.map(RawValue::get);
-            Cow::Owned(object(&[("role", Some("\"assistant\"")), ("content", content)]))
-        }),
-        ..Attempt::default()
-    }
 }
 
 /// A call that waits for its result; one whose arguments could not be parsed has failed already.
