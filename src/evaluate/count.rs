@@ -10,7 +10,7 @@ use super::group::NO_STEP;
 use super::judge::{Judge, JudgeState, implied_before};
 use super::measure;
 use super::outcome::{Facts, decide};
-use super::row::{MidRun, Outcome, RunRow};
+use super::row::{ErrorCount, MidRun, Outcome, RunRow};
 use crate::config::{Blame, Infra, MidRun as Window};
 use crate::model::{Attempt, RetrySource, Trajectory, is_intervention};
 
@@ -127,7 +127,7 @@ pub(super) fn row(judge: &Judge<'_>, state: &mut JudgeState, run: &Trajectory<'_
     let source = state.grouping.source.unwrap_or(RetrySource::Inferred);
     let last_pass = (source == RetrySource::Inferred).then(|| last_passes(state, run));
     let mut step_types: BTreeMap<&str, u32> = BTreeMap::new();
-    let mut error_types: BTreeMap<String, u32> = BTreeMap::new();
+    let mut errors: BTreeMap<String, BTreeMap<Option<&str>, u32>> = BTreeMap::new();
     let mut steps = Vec::with_capacity(state.grouping.steps as usize);
     let mut row = blank(run, source);
     let (mut most_retries, mut first_step) = (0, None);
@@ -176,10 +176,11 @@ pub(super) fn row(judge: &Judge<'_>, state: &mut JudgeState, run: &Trajectory<'_
                         add(&mut counts.failed, times);
                     }
                     if let Some(error) = &attempt.error {
-                        match error_types.get_mut(&*error.kind) {
-                            Some(count) => add(count, times),
-                            None => _ = error_types.insert(error.kind.to_string(), times),
-                        }
+                        let tools = match errors.get_mut(&*error.kind) {
+                            Some(tools) => tools,
+                            None => errors.entry(error.kind.to_string()).or_default(),
+                        };
+                        add(tools.entry(record.name.as_deref()).or_default(), times);
                     }
                     failed_before = true;
                     first_failed.get_or_insert((attempt.place, attempt.implied));
@@ -250,7 +251,15 @@ pub(super) fn row(judge: &Judge<'_>, state: &mut JudgeState, run: &Trajectory<'_
         let lost = steps.iter().find(|step| step.failed_all > 0 && !step.recovered);
         row.turned_at = lost.map(|step| step.position).filter(|_| !row.completed());
     }
-    row.error_types = error_types.into_iter().map(|(kind, n)| (kind.into(), n)).collect();
+    let mut counted = Vec::new();
+    for (kind, tools) in errors {
+        counted.extend(tools.into_iter().map(|(tool, attempts)| ErrorCount {
+            kind: kind.as_str().into(),
+            tool: tool.map(Into::into),
+            attempts,
+        }));
+    }
+    row.errors = counted.into();
     row.step_types = step_types.into_iter().map(|(kind, n)| (kind.into(), n)).collect();
     row
 }
@@ -299,7 +308,7 @@ fn blank(run: &Trajectory<'_>, source: RetrySource) -> RunRow {
         duration_seconds: None,
         tokens: None,
         cost_usd: None,
-        error_types: Box::default(),
+        errors: Box::default(),
         step_types: Box::default(),
         never_reached: u32::try_from(run.never_reached.len()).unwrap_or(u32::MAX),
     }

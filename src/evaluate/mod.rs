@@ -16,5 +16,5 @@ mod timeline;
 
 pub use attempt::Verdict;
 pub use judge::{Judge, JudgeState, Notes};
-pub use row::{Limit, MidRun, Outcome, RunRow};
+pub use row::{ErrorCount, Limit, MidRun, Outcome, RunRow};
 pub use timeline::{Timeline, TimelineAttempt, TimelineStep};

@@ -109,6 +109,17 @@ pub struct MidRun {
     pub recovered_steps: u32,
 }
 
+/// Failed attempts of one run that have the same error type and the same tool.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ErrorCount {
+    /// The error's type, as mapped by the config.
+    pub kind: Box<str>,
+    /// Name of the tool or node that failed, where one is recorded.
+    pub tool: Option<Box<str>>,
+    /// How many attempts.
+    pub attempts: u32,
+}
+
 /// What is kept of a run. All counts are of attempts unless they say steps.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunRow {
@@ -186,8 +197,8 @@ pub struct RunRow {
     pub tokens: Option<Tokens>,
     /// Cost in US dollars.
     pub cost_usd: Option<f64>,
-    /// Failed attempts by error type, as mapped by the config, sorted by name.
-    pub error_types: Box<[(Box<str>, u32)]>,
+    /// Failed attempts by error type and tool, sorted.
+    pub errors: Box<[ErrorCount]>,
     /// Attempts by step type, as recorded, sorted by name.
     pub step_types: Box<[(Box<str>, u32)]>,
     /// Planned nodes never reached.

@@ -202,17 +202,13 @@ fn retries(rows: &[&RunRow]) -> Retries {
 fn distributions(rows: &[&RunRow]) -> Distributions {
     let mut all = Distributions::default();
     all.limit.extend(Limit::ALL.iter().map(|limit| (*limit, 0)));
-    let add = |counts: &mut Counts, parts: &[(Box<str>, u32)]| {
-        for (name, count) in parts {
-            match counts.get_mut(name) {
-                Some(sum) => *sum += u64::from(*count),
-                None => _ = counts.insert(name.clone(), u64::from(*count)),
-            }
-        }
+    let add = |counts: &mut Counts, name: &Box<str>, count: u32| match counts.get_mut(name) {
+        Some(sum) => *sum += u64::from(count),
+        None => _ = counts.insert(name.clone(), u64::from(count)),
     };
     for row in rows {
-        add(&mut all.step_type, &row.step_types);
-        add(&mut all.error_type, &row.error_types);
+        row.step_types.iter().for_each(|(kind, n)| add(&mut all.step_type, kind, *n));
+        row.errors.iter().for_each(|error| add(&mut all.error_type, &error.kind, error.attempts));
         if let Some(step) = row.first_failure {
             *all.first_failure_step.entry(step).or_default() += 1;
         }
