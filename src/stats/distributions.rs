@@ -24,6 +24,13 @@ pub fn normal_quantile(p: f64) -> Option<f64> {
     (p > 0.0 && p < 1.0).then(|| Normal::standard().inverse_cdf(p))
 }
 
+/// The distribution function of Student's t with `df` degrees of freedom at `x`; that
+/// of the upper tail is this one at `-x`. `None` for NaN and unless `df` is above 0.
+pub fn t_cdf(x: f64, df: f64) -> Option<f64> {
+    let t = StudentsT::new(0.0, 1.0, df).ok()?;
+    (!x.is_nan()).then(|| t.cdf(x).clamp(0.0, 1.0))
+}
+
 /// The quantile of Student's t with `df` degrees of freedom, which need not be whole.
 ///
 /// Closed forms for 1 and 2, an expansion in 1/df from 1,000 (Abramowitz and

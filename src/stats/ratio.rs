@@ -150,7 +150,7 @@ fn t_interval(
 
 /// The square root of the sum of squares, scaled so that squares of very large or
 /// very small values neither overflow nor vanish.
-fn sum_of_squares(values: &[f64]) -> f64 {
+pub(super) fn sum_of_squares(values: &[f64]) -> f64 {
     let largest = values.iter().fold(0.0_f64, |largest, value| largest.max(value.abs()));
     if largest == 0.0 {
         return 0.0;
