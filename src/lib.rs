@@ -4,6 +4,7 @@
 //! Data walks one way: paths, [`ingest`], [`model::Trajectory`], [`evaluate`], rows, [`metrics`],
 //! [`render`]. `docs/architecture.md` has the map.
 
+pub mod baseline;
 pub mod cli;
 pub mod config;
 pub mod evaluate;

@@ -33,6 +33,11 @@ impl Taxonomy {
         self.rules.is_empty()
     }
 
+    /// The rules in their order: pattern, type and blame.
+    pub fn rules(&self) -> impl Iterator<Item = (&str, Option<&str>, Option<Blame>)> {
+        self.rules.iter().map(|rule| (rule.pattern.as_str(), rule.kind.as_deref(), rule.blame))
+    }
+
     /// What the first rule says that matches the raw type or the message (`METRICS.md`, "Errors").
     ///
     /// Patterns search anywhere in each of the two, and case matters unless they say `(?i)`; both

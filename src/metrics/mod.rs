@@ -8,6 +8,10 @@ mod catalogue;
 mod figure;
 mod threshold;
 
+/// Version of what the figures mean: raised whenever the same trace and config would give another
+/// row or figure, so that stored rows are not compared with rows that were counted by other rules.
+pub const DEFINITIONS: u32 = 1;
+
 pub use analysis::{
     Analysis, Counts, Distributions, Group, Measured, OutcomeCounts, Retries, RiskiestStep, Split,
 };
