@@ -6,6 +6,7 @@
 
 pub mod baseline;
 pub mod cli;
+pub mod compare;
 pub mod config;
 pub mod evaluate;
 pub mod exit;

@@ -269,7 +269,7 @@ fn add(sum: &mut u32, more: u32) {
 }
 
 /// A row with the run's labels and no counts.
-fn blank(run: &Trajectory<'_>, source: RetrySource) -> RunRow {
+pub(super) fn blank(run: &Trajectory<'_>, source: RetrySource) -> RunRow {
     let boxed = |text: &Option<std::borrow::Cow<'_, str>>| text.as_deref().map(Into::into);
     RunRow {
         place: run.place,

@@ -1,6 +1,6 @@
 //! The row that is kept of a run: its labels, its outcome and its counts.
 
-use crate::model::{Place, RetrySource, Tokens};
+use crate::model::{Place, RetrySource, Tokens, Trajectory};
 
 /// How a run ended; every run has exactly one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -206,6 +206,15 @@ pub struct RunRow {
 }
 
 impl RunRow {
+    /// A run of this task that should be there and is not: it ended without being completed, and
+    /// nothing else is known of it.
+    #[must_use]
+    pub fn lost(task_id: &str) -> Self {
+        let nothing = Trajectory::default();
+        let blank = super::count::blank(&nothing, RetrySource::Recorded);
+        Self { task_id: Some(task_id.into()), outcome: Outcome::Failed, ..blank }
+    }
+
     /// Whether the run counts in completion rates and pass^k.
     #[must_use]
     pub fn counts_as_ended(&self) -> bool {

@@ -202,9 +202,9 @@ fn retries(rows: &[&RunRow]) -> Retries {
 fn distributions(rows: &[&RunRow]) -> Distributions {
     let mut all = Distributions::default();
     all.limit.extend(Limit::ALL.iter().map(|limit| (*limit, 0)));
-    let add = |counts: &mut Counts, name: &Box<str>, count: u32| match counts.get_mut(name) {
+    let add = |counts: &mut Counts, name: &str, count: u32| match counts.get_mut(name) {
         Some(sum) => *sum += u64::from(count),
-        None => _ = counts.insert(name.clone(), u64::from(count)),
+        None => _ = counts.insert(name.into(), u64::from(count)),
     };
     for row in rows {
         row.step_types.iter().for_each(|(kind, n)| add(&mut all.step_type, kind, *n));

@@ -116,7 +116,9 @@ impl<'r> Set<'r> {
     #[must_use]
     pub fn figure(&self, metric: &Metric) -> Figure {
         match metric.shape {
-            Shape::Proportion(part) => self.ratio(metric, part, |c| clustered_wilson(c, LEVEL)),
+            Shape::RunShare(part) | Shape::Proportion(part) => {
+                self.ratio(metric, part, |c| clustered_wilson(c, LEVEL))
+            }
             Shape::CountMean(part) => self.ratio(metric, part, |c| ratio_mean_interval(c, LEVEL)),
             Shape::Amount(amount) => self.amount(metric, amount),
             Shape::RepeatedActions => {
@@ -154,12 +156,26 @@ impl<'r> Set<'r> {
         }
     }
 
+    /// Why the figure has no value here; `None` where it has one.
+    #[must_use]
+    pub fn missing(&self, metric: &Metric) -> Option<String> {
+        let recorded = match metric.shape {
+            Shape::RepeatedActions => self.rows.iter().any(|row| row.has_input),
+            Shape::CostPerCompletion => self.rows.iter().any(|row| row.cost_usd.is_some()),
+            Shape::Distribution(_) => true,
+            _ => self.rows.iter().any(|row| {
+                self.part(metric, row).is_some_and(|(_, denominator)| denominator > 0.0)
+            }),
+        };
+        if recorded { None } else { self.undefined(metric).reason }
+    }
+
     /// What one run adds to a figure's numerator and denominator; `None` where it is in neither.
     #[must_use]
     pub fn part(&self, metric: &Metric, row: &RunRow) -> Option<(f64, f64)> {
         let flag = |flag: bool| f64::from(u8::from(flag));
         match metric.shape {
-            Shape::Proportion(part) | Shape::CountMean(part) => part(row),
+            Shape::RunShare(part) | Shape::Proportion(part) | Shape::CountMean(part) => part(row),
             Shape::Amount(amount) => amount(row).map(|amount| (amount, 1.0)),
             Shape::RepeatedActions => Some((f64::from(row.repeated), f64::from(row.attempts))),
             Shape::CostPerCompletion => completion_cost(row),

@@ -8,7 +8,7 @@ pub(super) const METRIC: Metric = Metric {
     definition: "completed runs with at least one failed attempt, over ended runs with at least one failed attempt",
     undefined: "no ended run has a failed attempt",
     needs_order: false,
-    shape: Shape::Proportion(part),
+    shape: Shape::RunShare(part),
 };
 
 /// What one run adds to numerator and denominator; `None` where it is in neither.

@@ -8,7 +8,7 @@ pub(super) const METRIC: Metric = Metric {
     definition: "completed runs, over ended runs (completed, failed, over a limit, cancelled)",
     undefined: "no run has ended",
     needs_order: false,
-    shape: Shape::Proportion(part),
+    shape: Shape::RunShare(part),
 };
 
 /// What one run adds to numerator and denominator; `None` where it is in neither.

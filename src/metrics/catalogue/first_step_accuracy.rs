@@ -8,7 +8,7 @@ pub(super) const METRIC: Metric = Metric {
     definition: "runs whose first step's first attempt passed, over runs where that attempt passed or failed",
     undefined: "no run has a first attempt that passed or failed",
     needs_order: true,
-    shape: Shape::Proportion(part),
+    shape: Shape::RunShare(part),
 };
 
 /// What one run adds to numerator and denominator; `None` where it is in neither.

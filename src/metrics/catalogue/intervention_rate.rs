@@ -8,7 +8,7 @@ pub(super) const METRIC: Metric = Metric {
     definition: "runs with an approval or a human step, over all runs",
     undefined: "there is no run",
     needs_order: false,
-    shape: Shape::Proportion(part),
+    shape: Shape::RunShare(part),
 };
 
 /// What one run adds to numerator and denominator; `None` where it is in neither.

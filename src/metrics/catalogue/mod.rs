@@ -75,7 +75,9 @@ pub struct Metric {
 /// How a figure is computed from rows.
 #[derive(Debug, Clone, Copy)]
 pub enum Shape {
-    /// A sum over a sum, within 0 and 1.
+    /// A share of runs: each run in it adds 0 or 1 to the numerator and 1 to the denominator.
+    RunShare(fn(&RunRow) -> Option<(f64, f64)>),
+    /// A share of attempts, steps or retries: a sum over a sum, within 0 and 1.
     Proportion(fn(&RunRow) -> Option<(f64, f64)>),
     /// A sum of counts over a number of runs.
     CountMean(fn(&RunRow) -> Option<(f64, f64)>),

@@ -1,0 +1,77 @@
+//! Tasks that worked and do not any more.
+//!
+//! Owns the list of broken tasks, and the guard for a few tasks that broke hard while the mean
+//! hardly moved (`STATISTICS.md`, 5.2).
+
+use super::evidence::TestOptions;
+use super::pairing::Pairing;
+use super::sample::Sample;
+use crate::evaluate::RunRow;
+use crate::stats::{Design, Drop, squared_drop};
+
+/// The guard's share of alpha; the tests of figures have the rest.
+pub const GUARD_SHARE: f64 = 0.1;
+
+/// A task whose baseline trials were all completed, and of whose candidate trials none was.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BrokenTask {
+    /// Its id.
+    pub task_id: String,
+    /// Trials of the baseline, all completed.
+    pub baseline: u64,
+    /// Trials of the candidate, lost ones among them, none completed.
+    pub candidate: u64,
+}
+
+/// What the guard for broken tasks says.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Guard {
+    /// How probable such drops are where nothing changed.
+    pub p: f64,
+    /// The level that p must not be above.
+    pub level: f64,
+    /// Whether it is.
+    pub fired: bool,
+}
+
+/// The broken tasks, sorted by id.
+#[must_use]
+pub fn broken_tasks(pairing: &Pairing<'_>) -> Vec<BrokenTask> {
+    let counts = |rows: &[&RunRow]| {
+        let ended = rows.iter().filter(|row| row.counts_as_ended());
+        let completed = ended.clone().filter(|row| row.completed()).count() as u64;
+        (completed, ended.count() as u64)
+    };
+    pairing
+        .tasks
+        .iter()
+        .filter_map(|task| {
+            let (passed, of) = counts(&task.baseline);
+            let (still, now) = counts(&task.candidate);
+            let now = now + u64::from(task.lost);
+            (of > 0 && passed == of && now > 0 && still == 0).then(|| BrokenTask {
+                task_id: task.id.to_owned(),
+                baseline: of,
+                candidate: now,
+            })
+        })
+        .collect()
+}
+
+impl Guard {
+    /// Tests the drops of single tasks. `completion` holds what the runs of each task add to the
+    /// completion rate, paired by task. `None` for more runs than can be numbered.
+    #[must_use]
+    pub fn of(completion: &Sample, options: &TestOptions) -> Option<Self> {
+        let level = options.alpha * GUARD_SHARE;
+        let small = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        let tasks = &completion.tasks;
+        let design = Design::new(
+            tasks.iter().map(|task| (small(task.baseline.len()), small(task.candidate.len()))),
+        )?;
+        let runs = tasks.iter().flat_map(|task| task.baseline.iter().chain(&task.candidate));
+        let successes: Vec<bool> = runs.map(|(success, _)| *success > 0.0).collect();
+        let p = squared_drop(&design, &successes, Drop::Signed, options.draws)?.p.greater;
+        Some(Self { p, level, fired: p <= level })
+    }
+}

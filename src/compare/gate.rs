@@ -1,0 +1,330 @@
+//! The regression gate: is the candidate worse than the baseline?
+//!
+//! Owns which figures are tested at which level, and the verdict of the whole (`STATISTICS.md`,
+//! 5.1; the contract in `docs/gate.md`). Of alpha the tests of figures have nine tenths under Holm's
+//! correction, and the guard for broken tasks one tenth, so that identical candidates fail in at
+//! most alpha of all cases.
+
+use super::broken::{BrokenTask, GUARD_SHARE, Guard, broken_tasks};
+use super::errors::ErrorChanges;
+use super::evidence::{Evidence, Kind, TestOptions};
+use super::needed::Needed;
+use super::pairing::{Mode, Pairing, PairingOptions};
+use super::sample::{Sample, counted};
+use super::summary::PairingSummary;
+use super::thresholds::{HeldThreshold, thresholds};
+use super::verdict::{Harm, Levels, Verdict, decide};
+use crate::config::{EvalConfig, Margin};
+use crate::evaluate::RunRow;
+use crate::metrics::{Metric, Set, Standing, metric};
+use crate::model::Unit;
+use crate::stats::holm;
+
+/// The least margin of a count: a tenth of a retry or step.
+const LEAST_COUNT_MARGIN: f64 = 0.1;
+
+/// How a gate is run, beside the config.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct GateOptions {
+    /// How figures are tested.
+    pub tests: TestOptions,
+    /// Whether what is unmatched is allowed.
+    pub allow_unmatched: bool,
+    /// Whether the baseline holds several saves.
+    pub pooled: bool,
+}
+
+/// One gated figure.
+#[derive(Debug, Clone)]
+pub struct GatedMetric {
+    /// The figure.
+    pub metric: &'static Metric,
+    /// What is known of its difference.
+    pub evidence: Evidence,
+    /// The difference towards harm.
+    pub harm: Harm,
+    /// `p_harm` after Holm's correction over the gated figures.
+    pub p_adjusted: Option<f64>,
+    /// How much worse is accepted, in the figure's unit.
+    pub margin: Option<f64>,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Whether it is surely worse, but by less than the margin.
+    pub within_tolerance: bool,
+    /// The smallest harm that this size would most likely have told.
+    pub detectable: Option<f64>,
+    /// What would decide it, where it is inconclusive.
+    pub needed: Option<Needed>,
+    /// Why the verdict is what it is, where numbers do not say so.
+    pub reason: Option<String>,
+}
+
+/// Something that a reader should know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Notice {
+    /// A stable code.
+    pub code: &'static str,
+    /// What it is.
+    pub message: String,
+    /// How often.
+    pub count: u64,
+}
+
+/// What the gate found.
+#[derive(Debug, Clone)]
+pub struct Gate {
+    /// The verdict of the whole.
+    pub verdict: Verdict,
+    /// Who is compared with whom; `None` without a baseline.
+    pub pairing: Option<PairingSummary>,
+    /// The gated figures, in order.
+    pub metrics: Vec<GatedMetric>,
+    /// The levels that p-values are held against.
+    pub levels: Levels,
+    /// The guard for broken tasks; `None` where completion is not gated or tasks are not paired.
+    pub guard: Option<Guard>,
+    /// Tasks that worked and do not any more.
+    pub broken_tasks: Vec<BrokenTask>,
+    /// The config's bounds.
+    pub thresholds: Vec<HeldThreshold>,
+    /// How errors differ.
+    pub errors: ErrorChanges,
+    /// What a reader should know.
+    pub notices: Vec<Notice>,
+}
+
+impl Gate {
+    /// Judges a candidate. Without a baseline only the bounds of the config are held.
+    #[must_use]
+    pub fn of(
+        baseline: Option<&[RunRow]>,
+        candidate: &[RunRow],
+        config: &EvalConfig,
+        options: &GateOptions,
+    ) -> Self {
+        let candidate = counted(candidate, config.unfinished);
+        match baseline {
+            Some(baseline) => {
+                let baseline = counted(baseline, config.unfinished);
+                Self::compared(&baseline, &candidate, config, options)
+            }
+            None => Self::alone(&candidate, config, options),
+        }
+    }
+
+    fn alone(candidate: &[RunRow], config: &EvalConfig, options: &GateOptions) -> Self {
+        let pairing =
+            PairingOptions { expected_trials: config.expected_trials, ..PairingOptions::default() };
+        let itself = Pairing::of(candidate, candidate, pairing);
+        let lost = lost(&itself);
+        let thresholds = thresholds(candidate, &lost, &config.thresholds);
+        let mut notices = Vec::new();
+        lost_notice(&itself, &mut notices);
+        let verdict = of_thresholds(&thresholds);
+        Self {
+            verdict: if thresholds.is_empty() { Verdict::Inconclusive } else { verdict },
+            pairing: None,
+            metrics: Vec::new(),
+            levels: levels(options, false),
+            guard: None,
+            broken_tasks: Vec::new(),
+            thresholds,
+            errors: ErrorChanges::default(),
+            notices,
+        }
+    }
+
+    fn compared(
+        baseline: &[RunRow],
+        candidate: &[RunRow],
+        config: &EvalConfig,
+        options: &GateOptions,
+    ) -> Self {
+        let pairing_options = PairingOptions {
+            expected_trials: config.expected_trials,
+            allow_unmatched: options.allow_unmatched,
+            pooled: options.pooled,
+        };
+        let pairing = Pairing::of(baseline, candidate, pairing_options);
+        let all = Set::new(baseline.iter().chain(candidate).collect());
+        let mut notices = Vec::new();
+        let chosen = config.gate_metrics();
+        let metrics: Vec<&'static Metric> = chosen.iter().filter_map(|m| metric(m.name)).collect();
+        let completion = metrics
+            .iter()
+            .find(|metric| metric.name == COMPLETION)
+            .map(|metric| Sample::of(&pairing, metric, &all))
+            .filter(|sample| sample.mode == Mode::Paired && !sample.tasks.is_empty());
+        let levels = levels(options, completion.is_some());
+        let guard = completion.and_then(|sample| Guard::of(&sample, &options.tests));
+        let sides = [Set::new(baseline.iter().collect()), Set::new(candidate.iter().collect())];
+        let mut gated = Vec::new();
+        for metric in metrics {
+            let missing: Vec<Option<String>> =
+                sides.iter().map(|side| side.missing(metric)).collect();
+            // A figure that nobody asked for by name may be one that these runs do not have.
+            if config.gate.metrics.is_none() && missing.iter().all(Option::is_some) {
+                let why = missing.into_iter().flatten().next().unwrap_or_default();
+                let message = format!("{} is not gated: {why}", metric.name);
+                notices.push(Notice { code: "metric_not_measured", message, count: 1 });
+                continue;
+            }
+            gated.push(one(metric, missing, &pairing, &all, config, options));
+        }
+        adjust(&mut gated, levels, options);
+        let pairing_failures = pairing.failures(pairing_options);
+        lost_notice(&pairing, &mut notices);
+        let thresholds = thresholds(candidate, &lost(&pairing), &config.thresholds);
+        let mut gate = Self {
+            verdict: Verdict::Pass,
+            errors: ErrorChanges::of(&pairing, &options.tests),
+            broken_tasks: broken_tasks(&pairing),
+            pairing: Some(PairingSummary::of(&pairing, pairing_failures)),
+            metrics: gated,
+            levels,
+            guard,
+            thresholds,
+            notices,
+        };
+        gate.verdict = gate.overall();
+        gate
+    }
+
+    /// The verdict over all parts.
+    fn overall(&self) -> Verdict {
+        let failed = self.pairing.as_ref().is_some_and(|pairing| !pairing.failures.is_empty());
+        let broken = self.guard.is_some_and(|guard| guard.fired);
+        if failed || broken {
+            return Verdict::Regression;
+        }
+        let nothing = self.metrics.is_empty() && self.thresholds.is_empty();
+        let of_metrics = self.metrics.iter().map(|metric| metric.verdict).max();
+        let of_metrics = of_metrics.unwrap_or(Verdict::Pass);
+        let of_bounds = of_thresholds(&self.thresholds);
+        if nothing { Verdict::Inconclusive } else { of_metrics.max(of_bounds) }
+    }
+}
+
+/// The figure whose drops the guard looks at.
+const COMPLETION: &str = "final_completion_rate";
+
+fn levels(options: &GateOptions, guarded: bool) -> Levels {
+    let alpha = options.tests.alpha;
+    let harm = if guarded { alpha * (1.0 - GUARD_SHARE) } else { alpha };
+    Levels { harm, gain: alpha }
+}
+
+fn of_thresholds(held: &[HeldThreshold]) -> Verdict {
+    let of = |held: &HeldThreshold| match held.standing {
+        Standing::Met => Verdict::Pass,
+        Standing::Missed => Verdict::Regression,
+        Standing::Unknown => Verdict::Inconclusive,
+    };
+    held.iter().map(of).max().unwrap_or(Verdict::Pass)
+}
+
+fn lost(pairing: &Pairing<'_>) -> Vec<(String, u32)> {
+    let lost = pairing.tasks.iter().filter(|task| task.lost > 0);
+    lost.map(|task| (task.id.to_owned(), task.lost)).collect()
+}
+
+fn lost_notice(pairing: &Pairing<'_>, notices: &mut Vec<Notice>) {
+    let runs: u64 = pairing.tasks.iter().map(|task| u64::from(task.lost)).sum();
+    if let Some(task) = pairing.tasks.iter().find(|task| task.lost > 0) {
+        let message = format!(
+            "runs of the candidate are not there, such as of task `{}`: they count as not completed",
+            task.id
+        );
+        notices.push(Notice { code: "lost_runs", message, count: runs });
+    }
+}
+
+/// The margin in the figure's unit.
+fn margin(metric: &Metric, evidence: &Evidence, config: &EvalConfig) -> Option<f64> {
+    let info = metric.info();
+    let margin = match config.gate.margin(info) {
+        Margin::Absolute(margin) => margin,
+        Margin::Relative(share) => share * evidence.baseline?.abs(),
+    };
+    let count = matches!(info.unit, Unit::Count | Unit::Steps);
+    let asked_for = config.gate.margins.contains_key(info.name);
+    Some(if count && !asked_for { margin.max(LEAST_COUNT_MARGIN) } else { margin })
+}
+
+/// One figure, not yet judged.
+fn one(
+    metric: &'static Metric,
+    missing: Vec<Option<String>>,
+    pairing: &Pairing<'_>,
+    all: &Set<'_>,
+    config: &EvalConfig,
+    options: &GateOptions,
+) -> GatedMetric {
+    let sides = ["the baseline", "the candidate"];
+    let lacks = missing.into_iter().zip(sides).find_map(|(why, side)| Some((why?, side)));
+    let evidence = match (Kind::of(metric), lacks) {
+        (_, Some((why, side))) => Evidence::none(format!("not measured in {side}: {why}")),
+        (None, None) => Evidence::none("this figure is only shown"),
+        (Some(kind), None) => Evidence::of(&Sample::of(pairing, metric, all), kind, &options.tests),
+    };
+    let harm = Harm::of(&evidence, metric.info().better).unwrap_or_default();
+    GatedMetric {
+        metric,
+        margin: margin(metric, &evidence, config),
+        harm,
+        p_adjusted: None,
+        verdict: Verdict::Inconclusive,
+        within_tolerance: false,
+        detectable: None,
+        needed: None,
+        reason: evidence.reason.clone(),
+        evidence,
+    }
+}
+
+/// Corrects the p-values over all figures, and decides.
+fn adjust(gated: &mut [GatedMetric], levels: Levels, options: &GateOptions) {
+    let adjusted = |p: fn(&Harm) -> Option<f64>| {
+        let tested: Vec<f64> = gated.iter().filter_map(|metric| p(&metric.harm)).collect();
+        let mut corrected = holm(&tested).into_iter();
+        gated
+            .iter()
+            .map(|metric| p(&metric.harm).and_then(|_| corrected.next()))
+            .collect::<Vec<Option<f64>>>()
+    };
+    let harm = adjusted(|harm| harm.p_harm);
+    let gain = adjusted(|harm| harm.p_gain);
+    for ((metric, p_harm), p_gain) in gated.iter_mut().zip(harm).zip(gain) {
+        let bound = metric.harm.bound;
+        metric.p_adjusted = p_harm;
+        let Some(margin) = metric.margin else { continue };
+        metric.verdict = decide(p_harm, p_gain, bound, margin, levels);
+        let sure = p_harm.is_some_and(|p| p <= levels.harm);
+        metric.within_tolerance = metric.verdict == Verdict::Pass && sure;
+        metric.detectable = metric.evidence.detectable(levels.harm);
+        if metric.verdict == Verdict::Inconclusive {
+            metric.needed = needed(metric, margin, options.tests.alpha);
+            if let Some(p) = metric.evidence.smallest_p.filter(|p| *p > levels.harm) {
+                metric.reason.get_or_insert(format!(
+                    "cannot detect: the smallest possible p is {}",
+                    short(p)
+                ));
+            }
+        }
+    }
+}
+
+/// What would decide, on the scale of the error.
+fn needed(metric: &GatedMetric, margin: f64, alpha: f64) -> Option<Needed> {
+    let harm = metric.harm.estimate?;
+    let (harm, margin) = match (metric.evidence.ratio, metric.evidence.baseline) {
+        (Some(_), Some(baseline)) => ((harm / baseline).ln_1p(), (margin / baseline).ln_1p()),
+        _ => (harm, margin),
+    };
+    Needed::of(&metric.evidence, harm, margin, alpha)
+}
+
+/// A p-value for a sentence.
+fn short(p: f64) -> String {
+    if p >= 0.001 { format!("{p:.3}") } else { format!("{p:.1e}") }
+}
