@@ -214,4 +214,15 @@ pub(crate) struct Init {
     /// Name of what is evaluated; the config is eval-configs/NAME.json
     #[arg(default_value = "my-agent")]
     pub(crate) name: String,
+    /// Also write a CI workflow that gates every change on the stored baseline
+    #[arg(long, value_enum, value_name = "SERVICE")]
+    pub(crate) ci: Option<Ci>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Ci {
+    /// .github/workflows/agenteval.yml
+    Github,
+    /// .gitlab-ci.agenteval.yml, to be included
+    Gitlab,
 }

@@ -1,13 +1,13 @@
-//! `agenteval init`: a config to start from. Never overwrites.
+//! `agenteval init`: a config to start from, and a CI workflow. Never overwrites.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::Path;
 
 use super::args::Init;
-use super::{Failure, Outcome, output};
+use super::{Failure, Outcome, ci, output};
 
-/// Writes `eval-configs/NAME.json` and `.agenteval/`.
+/// Writes `eval-configs/NAME.json`, `.agenteval/`, and with `--ci` a workflow.
 pub(super) fn run(args: &Init) -> Outcome {
     let name = args.name.as_str();
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
@@ -18,14 +18,28 @@ pub(super) fn run(args: &Init) -> Outcome {
     }
     let config = Path::new("eval-configs").join(format!("{name}.json"));
     let readme = Path::new(".agenteval").join("README.md");
-    let mut told = String::new();
-    for (path, content) in [(&config, starter(name)), (&readme, README.to_owned())] {
-        let written = create(path, &content)?;
-        let word = if written { "wrote" } else { "kept (it is there already)" };
-        told.push_str(&format!("{word} {}\n", path.display()));
+    let (mut told, mut next) = (String::new(), String::new());
+    write(&config, &starter(name), &mut told)?;
+    write(&readme, README, &mut told)?;
+    next.push_str(&format!("next: agenteval analyze TRACES -c {}\n", config.display()));
+    if let Some(service) = args.ci {
+        // With `/` on every system: the workflow runs elsewhere.
+        let workflow = ci::workflow(service, &format!("eval-configs/{name}.json"));
+        // A file that was there already is the user's, and what is left to do in it is not known.
+        if write(&workflow.path, &workflow.text, &mut told)? {
+            next.extend(workflow.next.iter().map(|line| format!("next: {line}\n")));
+        }
     }
-    told.push_str(&format!("next: agenteval analyze TRACES -c {}\n", config.display()));
+    told.push_str(&next);
     output::print(&told)
+}
+
+/// Creates a file and tells so; `false` where one is there already.
+fn write(path: &Path, content: &str, told: &mut String) -> Result<bool, Failure> {
+    let written = create(path, content)?;
+    let word = if written { "wrote" } else { "kept (it is there already)" };
+    told.push_str(&format!("{word} {}\n", path.display()));
+    Ok(written)
 }
 
 /// Creates a file; `false` where one is there already, which is left as it is.

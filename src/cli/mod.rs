@@ -5,6 +5,7 @@
 
 mod analyze;
 mod args;
+mod ci;
 mod explain;
 mod init;
 mod inspect;
