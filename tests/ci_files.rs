@@ -101,9 +101,10 @@ fn actions_of_others_are_pinned_and_permissions_are_few() {
 fn every_input_of_the_action_reaches_its_script() {
     let action = yaml("action.yml");
     assert_eq!(action["runs"]["using"], "composite");
-    let raw = text("action.yml");
+    let (raw, page) = (text("action.yml"), text("docs/gate.md"));
     for input in keys(&action["inputs"]) {
         assert!(raw.contains(&format!("inputs.{input} ")), "{input} is not used");
+        assert!(page.contains(&format!("`{input}`")), "docs/gate.md does not name {input}");
     }
     for step in action["runs"]["steps"].as_array().unwrap() {
         let Some(command) = step["run"].as_str() else { continue };
