@@ -4,6 +4,8 @@
 #![expect(clippy::expect_used, reason = "a vector that cannot be read must fail its test")]
 
 mod support;
+#[path = "support/vectors.rs"]
+mod vectors;
 
 use std::collections::BTreeMap;
 
@@ -13,75 +15,18 @@ use agenteval::stats::{
     pass_hat_k_by_task, quantile_type7, ratio_mean_interval, ratio_of_drawn, t_critical,
     t_quantile, wilson,
 };
-use serde_json::Value;
+use vectors::{Case, every, numbers};
 
-/// One case: its numbers by name, and its tolerance.
-struct Case {
-    id: String,
-    input: Value,
-    expected: Value,
-    rel_tol: f64,
-}
-
-impl Case {
-    fn number(&self, name: &str) -> f64 {
-        self.input[name].as_f64().unwrap_or_else(|| panic!("{}: no {name}", self.id))
+/// `values` grouped by the cluster number at the same place in `clusters`.
+fn clusters(case: &Case) -> Vec<Cluster> {
+    let mut by_id: BTreeMap<u64, Cluster> = BTreeMap::new();
+    let ids = numbers(&case.input["clusters"]);
+    for (value, id) in numbers(&case.input["values"]).into_iter().zip(ids) {
+        let cluster = by_id.entry(id as u64).or_default();
+        cluster.numerator += value;
+        cluster.denominator += 1.0;
     }
-
-    fn whole(&self, name: &str) -> u64 {
-        self.input[name].as_u64().unwrap_or_else(|| panic!("{}: no {name}", self.id))
-    }
-
-    fn expects(&self, name: &str, got: f64) {
-        let expected = &self.expected[name];
-        self.near(name, got, expected.as_f64().unwrap_or_else(|| panic!("{}: {name}", self.id)));
-    }
-
-    fn near(&self, name: &str, got: f64, expected: f64) {
-        let off = (got - expected).abs();
-        assert!(
-            off <= self.rel_tol * expected.abs() || off <= 1e-12,
-            "{} {name}: got {got:e}, expected {expected:e}",
-            self.id
-        );
-    }
-
-    /// `values` grouped by the cluster number at the same place in `clusters`.
-    fn clusters(&self) -> Vec<Cluster> {
-        let mut by_id: BTreeMap<u64, Cluster> = BTreeMap::new();
-        let ids = numbers(&self.input["clusters"]);
-        for (value, id) in numbers(&self.input["values"]).into_iter().zip(ids) {
-            let cluster = by_id.entry(id as u64).or_default();
-            cluster.numerator += value;
-            cluster.denominator += 1.0;
-        }
-        by_id.into_values().collect()
-    }
-}
-
-fn numbers(list: &Value) -> Vec<f64> {
-    let list = list.as_array().expect("a list");
-    list.iter().map(|value| value.as_f64().expect("a number")).collect()
-}
-
-/// Runs `check` on every case of `kind`, and fails unless there are `count` of them.
-fn every(kind: &str, count: usize, check: impl Fn(&Case)) {
-    let Some(path) = support::shared("stats/vectors.json") else { return };
-    let text = std::fs::read_to_string(path).expect("the vectors can be read");
-    let all: Value = serde_json::from_str(&text).expect("the vectors are JSON");
-    let mut ran = 0;
-    for case in all["cases"].as_array().expect("a list of cases") {
-        if case["kind"] == kind {
-            check(&Case {
-                id: case["id"].as_str().expect("an id").to_owned(),
-                input: case["input"].clone(),
-                expected: case["expected"].clone(),
-                rel_tol: case["rel_tol"].as_f64().expect("a tolerance"),
-            });
-            ran += 1;
-        }
-    }
-    assert_eq!(ran, count, "cases of {kind}");
+    by_id.into_values().collect()
 }
 
 fn found(case: &Case, interval: Result<Interval, NoInterval>) -> Interval {
@@ -101,7 +46,7 @@ fn wilson_matches_statsmodels() {
 #[test]
 fn clustered_wilson_matches_inspect_except_where_every_run_passed() {
     every("wilson_korn_graubard", 5, |case| {
-        let interval = found(case, clustered_wilson(&case.clusters(), case.number("level")));
+        let interval = found(case, clustered_wilson(&clusters(case), case.number("level")));
         case.expects("hi", interval.high);
         if case.id == "wilson_korn_graubard-004" {
             // inspect_ai falls back to the number of runs; METRICS.md to that of tasks.
@@ -115,8 +60,8 @@ fn clustered_wilson_matches_inspect_except_where_every_run_passed() {
 #[test]
 fn clustered_error_matches_inspect_and_miller() {
     every("clustered_se", 6, |case| {
-        let clusters = case.clusters();
-        let linear = linearise(&clusters).expect("a ratio");
+        let tasks = clusters(case);
+        let linear = linearise(&tasks).expect("a ratio");
         let error = linear.standard_error().expect("an error");
         let count = linear.clusters as f64;
         case.expects("mean", linear.ratio);
@@ -126,7 +71,7 @@ fn clustered_error_matches_inspect_and_miller() {
         case.expects("se_miller", error * ((count - 1.0) / count).sqrt());
         let (_, unclustered) = mean_and_error(&numbers(&case.input["values"])).expect("an error");
         case.expects("se_clt", unclustered);
-        match ratio_mean_interval(&clusters, 0.95) {
+        match ratio_mean_interval(&tasks, 0.95) {
             Ok(interval) => {
                 let low = case.expected["ci95_t_lo"].as_f64().expect("a bound");
                 case.near("ci95_t_lo, cut at 0", interval.low, low.max(0.0));
@@ -137,38 +82,6 @@ fn clustered_error_matches_inspect_and_miller() {
                 case.expects("se_inspect", 0.0);
             }
         }
-    });
-}
-
-/// The vectors compare two arms; each arm's contributions are ours.
-#[test]
-fn linearised_contributions_give_the_two_arm_error() {
-    every("ratio_linearised", 2, |case| {
-        let arm = |name: &str| {
-            let tasks = case.input[name].as_array().expect("tasks");
-            let sums = tasks.iter().map(|runs| {
-                runs.as_array().expect("runs").iter().fold(Cluster::default(), |sum, run| {
-                    let run = numbers(run);
-                    Cluster::new(sum.numerator + run[0], sum.denominator + run[1])
-                })
-            });
-            linearise(&sums.collect::<Vec<_>>()).expect("a ratio")
-        };
-        let (base, candidate) = (arm("base"), arm("cand"));
-        case.expects("rate_base", base.ratio);
-        case.expects("rate_cand", candidate.ratio);
-        let count = base.contributions.len() as f64;
-        let squares: f64 = candidate
-            .contributions
-            .iter()
-            .zip(&base.contributions)
-            .map(|(c, b)| (c - b).powi(2))
-            .sum();
-        let error = (count / (count - 1.0) * squares).sqrt();
-        case.expects("se", error);
-        let reach = t_critical(0.95, count - 1.0).expect("a quantile") * error;
-        case.expects("ci95_lo", candidate.ratio - base.ratio - reach);
-        case.expects("ci95_hi", candidate.ratio - base.ratio + reach);
     });
 }
 
