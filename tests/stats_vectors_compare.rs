@@ -76,7 +76,7 @@ fn one_task_gives_fishers_test() {
     });
 }
 
-/// A urn of successes and failures, of which the candidate's runs are drawn.
+/// An urn of successes and failures, of which the candidate's runs are drawn.
 #[test]
 fn one_task_gives_the_hypergeometric_law() {
     every("hypergeom", 4, |case| {

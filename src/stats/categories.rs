@@ -33,7 +33,7 @@ pub fn g_statistic(candidate: &[f64], baseline: &[f64]) -> f64 {
 /// Total variation between two sets of counts or shares: half the sum of the
 /// differences between the shares, from 0 (alike) to 1 (nothing in common).
 ///
-/// `None` unless both have a sum above 0.
+/// `None` unless both have a sum above 0 and no count below 0.
 pub fn total_variation(candidate: &[f64], baseline: &[f64]) -> Option<f64> {
     let gaps: f64 = shares(candidate, baseline)?.map(|(p, q)| (p - q).abs()).sum();
     Some((gaps / 2.0).min(1.0))
@@ -42,12 +42,12 @@ pub fn total_variation(candidate: &[f64], baseline: &[f64]) -> Option<f64> {
 /// The Jensen-Shannon distance: the square root of the divergence in bits, from 0
 /// (alike) to 1 (nothing in common).
 ///
-/// `None` unless both have a sum above 0.
+/// `None` as for [`total_variation`].
 pub fn jensen_shannon_distance(candidate: &[f64], baseline: &[f64]) -> Option<f64> {
-    let part = |p: f64, middle: f64| if p > 0.0 { p * (p / middle).log2() } else { 0.0 };
-    let divergence: f64 = shares(candidate, baseline)?
-        .map(|(p, q)| part(p, (p + q) / 2.0) + part(q, (p + q) / 2.0))
-        .sum();
+    // Against the middle of both, (p + q) / 2.
+    let part = |p: f64, both: f64| if p > 0.0 { p * (2.0 * p / both).log2() } else { 0.0 };
+    let divergence: f64 =
+        shares(candidate, baseline)?.map(|(p, q)| part(p, p + q) + part(q, p + q)).sum();
     Some((divergence / 2.0).clamp(0.0, 1.0).sqrt())
 }
 
@@ -152,7 +152,68 @@ fn pairs<'a>(one: &'a [f64], other: &'a [f64]) -> impl Iterator<Item = (f64, f64
 /// Both lists as shares of their sums.
 fn shares<'a>(one: &'a [f64], other: &'a [f64]) -> Option<impl Iterator<Item = (f64, f64)> + 'a> {
     let (sum, other_sum) = (one.iter().sum::<f64>(), other.iter().sum::<f64>());
-    let usable = |sum: f64| sum > 0.0 && sum.is_finite();
-    (usable(sum) && usable(other_sum))
+    let usable = |list: &[f64], sum: f64| {
+        sum > 0.0 && sum.is_finite() && list.iter().all(|&count| count >= 0.0)
+    };
+    (usable(one, sum) && usable(other, other_sum))
         .then(|| pairs(one, other).map(move |(a, b)| (a / sum, b / other_sum)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Shares .5, .5, 0 and .5, 0, .5: half of their gaps is .5; the middle is .5, .25,
+    /// .25, and each arm's divergence from it is .5 bits.
+    #[test]
+    fn distances_by_hand() {
+        let (one, other) = ([2.0, 2.0], [1.0, 0.0, 1.0]);
+        assert_eq!(total_variation(&one, &other), Some(0.5));
+        let distance = jensen_shannon_distance(&one, &other).unwrap_or(f64::NAN);
+        assert!((distance - 0.5_f64.sqrt()).abs() < 1e-15, "{distance}");
+        // 2 * (3 ln 2 twice): nothing in common, equal sums.
+        let apart = g_statistic(&[3.0, 0.0], &[0.0, 3.0]);
+        assert!((apart - 12.0 * 2.0_f64.ln()).abs() < 1e-12, "{apart}");
+    }
+
+    #[test]
+    fn an_arm_without_errors_has_no_mix() {
+        assert_eq!(total_variation(&[], &[1.0]), None);
+        assert_eq!(jensen_shannon_distance(&[1.0], &[0.0]), None);
+        assert_eq!(g_statistic(&[1.0, 2.0], &[]), 0.0);
+        let got = bootstrap_tv(&[[0.0], [0.0]], &[[1.0], [2.0]], 100, 1, 0.95);
+        assert_eq!(got, Err(NoInterval::ZeroDenominator));
+    }
+
+    #[test]
+    fn the_bootstrap_draws_tasks_and_repeats() {
+        let candidate: Vec<Vec<f64>> = (0..30).map(|i| vec![f64::from(i % 3), 2.0]).collect();
+        let baseline: Vec<Vec<f64>> = (0..30).map(|i| vec![f64::from(i % 5), 1.0]).collect();
+        let got = bootstrap_tv(&candidate, &baseline, 2_000, 1, 0.95);
+        assert_eq!(got, bootstrap_tv(&candidate, &baseline, 2_000, 1, 0.95));
+        // 30 and 60 against 60 and 30.
+        let (low, high) = got.map_or((f64::NAN, f64::NAN), |i| (i.low, i.high));
+        assert!(0.15 < low && low < 1.0 / 3.0 && 1.0 / 3.0 < high && high < 0.5, "{low} {high}");
+    }
+
+    #[test]
+    fn drawn_sets_without_errors_widen_the_interval() {
+        // One task of three has all errors of the candidate: 8 of 27 sets lack it.
+        let candidate = [[5.0, 1.0], [0.0, 0.0], [0.0, 0.0]];
+        let baseline = [[1.0, 1.0], [2.0, 3.0], [1.0, 4.0]];
+        let got = bootstrap_tv(&candidate, &baseline, 500, 1, 0.95);
+        assert_eq!(got.map(|i| (i.low, i.high)), Ok((0.0, 1.0)));
+    }
+
+    #[test]
+    fn unusable_counts_have_their_reason() {
+        let fine = [[1.0, 2.0], [2.0, 1.0]];
+        let reason =
+            |counts: [[f64; 2]; 2], draws| bootstrap_tv(&counts, &fine, draws, 1, 0.95).err();
+        assert_eq!(reason([[f64::NAN, 1.0]; 2], 9), Some(NoInterval::NotFinite));
+        assert_eq!(reason([[-1.0, 3.0]; 2], 9), Some(NoInterval::OutOfRange));
+        assert_eq!(reason(fine, 0), Some(NoInterval::BadSetting));
+        let one = bootstrap_tv(&fine[..1], &fine[..1], 9, 1, 0.95);
+        assert_eq!(one, Err(NoInterval::TooFewClusters));
+    }
 }

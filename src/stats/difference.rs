@@ -279,3 +279,101 @@ impl Difference {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn clusters(pairs: &[(f64, f64)]) -> Vec<Cluster> {
+        pairs.iter().map(|&(numerator, denominator)| Cluster::new(numerator, denominator)).collect()
+    }
+
+    /// The bounds of STATISTICS.md, section 5.2, for suites that passed throughout.
+    #[test]
+    fn all_passed_on_both_sides_still_has_a_bound() {
+        for (tasks, trials, expected) in [(20, 1.0, 0.113), (50, 1.0, 0.046), (20, 3.0, 0.038)] {
+            let adjusted = adjusted_paired_t(&vec![0.0; tasks], 1.0 / trials);
+            let upper = adjusted.and_then(|adjusted| adjusted.upper(0.95)).unwrap_or(f64::NAN);
+            assert!((upper - expected).abs() < 6e-4, "{tasks} x {trials}: {upper}");
+        }
+    }
+
+    /// One difference of 1 with pseudo-tasks at 1 and -1: mean 1/3, variance
+    /// (3 - 1/3) / 2 = 4/3, error 2/3.
+    #[test]
+    fn one_task_is_enough_with_pseudo_tasks() {
+        let got = adjusted_paired_t(&[1.0], 1.0).unwrap_or_else(|reason| panic!("{reason}"));
+        assert_eq!((got.estimate, got.df), (1.0, 2.0));
+        assert!((got.centre - 1.0 / 3.0).abs() < 1e-15 && (got.error - 2.0 / 3.0).abs() < 1e-15);
+        let (low, high) = got.interval(0.9).unwrap_or((f64::NAN, f64::NAN));
+        assert_eq!((Ok(low), Ok(high)), (got.lower(0.95), got.upper(0.95)));
+    }
+
+    #[test]
+    fn no_spread_is_kept_visible_and_gives_no_bound() {
+        let paired = paired_t(&[0.25; 4]).unwrap_or_else(|reason| panic!("{reason}"));
+        assert_eq!((paired.estimate, paired.error, paired.tails()), (0.25, 0.0, None));
+        assert_eq!(paired.upper(0.95), Err(NoInterval::NoSpread));
+        // Twice the runs with the same rates: rounding must not pass for spread.
+        let thirds = clusters(&[(1.0, 3.0), (2.0, 7.0), (5.0, 6.0)]);
+        let doubled = clusters(&[(2.0, 6.0), (4.0, 14.0), (10.0, 12.0)]);
+        let ratio = ratio_difference(&thirds, &doubled).unwrap_or_else(|reason| panic!("{reason}"));
+        assert_eq!((ratio.estimate, ratio.error), (0.0, 0.0));
+        let same = welch(&[1.0, 1.0], &[3.0, 3.0, 3.0]).map(|w| (w.estimate, w.error, w.df));
+        assert_eq!(same, Ok((-2.0, 0.0, 3.0)));
+    }
+
+    /// Means 2 and 4, variances of the means 1/2 / 2 and 2 / 2.
+    #[test]
+    fn unpaired_ratios_are_welch_where_every_task_has_one_run() {
+        let (c, b) = ([1.5, 2.5], [3.0, 5.0]);
+        let ones =
+            |values: &[f64]| values.iter().map(|&v| Cluster::new(v, 1.0)).collect::<Vec<_>>();
+        let ratio = ratio_difference_unpaired(&ones(&c), &ones(&b));
+        let means = welch(&c, &b);
+        let (Ok(ratio), Ok(means)) = (ratio, means) else { panic!("{ratio:?} {means:?}") };
+        assert_eq!(ratio.estimate, -2.0);
+        assert!((ratio.error - 1.25_f64.sqrt()).abs() < 1e-15, "{ratio:?}");
+        assert!((ratio.error - means.error).abs() < 1e-15 && (ratio.df - means.df).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_task_that_one_arm_lacks_counts_in_the_other() {
+        let whole = clusters(&[(1.0, 4.0), (3.0, 5.0), (0.0, 2.0)]);
+        let short = clusters(&[(1.0, 4.0), (2.0, 5.0)]);
+        let padded = clusters(&[(1.0, 4.0), (2.0, 5.0), (0.0, 0.0)]);
+        let got = ratio_difference(&whole, &short);
+        assert_eq!(got, ratio_difference(&whole, &padded));
+        assert_eq!(got.map(|d| d.df), Ok(2.0));
+    }
+
+    #[test]
+    fn unusable_input_has_its_reason() {
+        assert_eq!(paired_t(&[1.0]), Err(NoInterval::TooFewClusters));
+        assert_eq!(paired_t(&[1.0, f64::NAN]), Err(NoInterval::NotFinite));
+        assert_eq!(adjusted_paired_t(&[], 1.0), Err(NoInterval::TooFewClusters));
+        assert_eq!(adjusted_paired_t(&[1.0], 0.0), Err(NoInterval::BadSetting));
+        assert_eq!(welch(&[1.0, 2.0], &[1.0]), Err(NoInterval::TooFewClusters));
+        let (some, none) = (clusters(&[(1.0, 2.0), (1.0, 3.0)]), clusters(&[(1.0, 0.0)]));
+        assert_eq!(ratio_difference(&some, &none), Err(NoInterval::ZeroDenominator));
+        assert_eq!(ratio_difference(&some[..1], &some[..1]), Err(NoInterval::TooFewClusters));
+        let paired = paired_t(&[1.0, 2.0]).and_then(|paired| paired.upper(1.0));
+        assert_eq!(paired, Err(NoInterval::BadSetting));
+        assert_eq!(newcombe((1.0, 0.0), (1.0, 2.0), 0.95), Err(NoInterval::ZeroDenominator));
+    }
+
+    /// Groups 1,3 and 5,7,9: grand mean 5, MSB 2*9 + 3*4 = 30, MSW (2 + 8) / 3,
+    /// k0 = 5 - 13/5 = 2.4.
+    #[test]
+    fn correlation_of_groups_of_unlike_size() {
+        let within = 10.0 / 3.0;
+        let expected = (30.0 - within) / (30.0 + 1.4 * within);
+        let got = icc_oneway(&[vec![1.0, 3.0], vec![5.0, 7.0, 9.0], vec![]]);
+        assert!((got.unwrap_or(f64::NAN) - expected).abs() < 1e-12, "{got:?}");
+        assert_eq!(icc_oneway(&[[1.0, 1.0], [1.0, 1.0]]), None);
+        assert_eq!(icc_oneway(&[[1.0], [2.0]]), None);
+        assert_eq!(icc_oneway(&[[1.0, 2.0]]), None);
+        assert_eq!(effective_n(12.0, 3.0, 0.5), 6.0);
+        assert_eq!(effective_n(12.0, 3.0, -0.4), 12.0);
+    }
+}

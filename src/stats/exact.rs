@@ -258,11 +258,123 @@ impl Law {
         let (before, from) = self.masses.split_at(index);
         let below: f64 = before.iter().sum();
         let above: f64 = from.iter().skip(usize::from(here > 0.0)).rev().sum();
-        let p = |sum: f64| sum.clamp(SMALLEST, 1.0);
+        // Over the sum of all masses, so that the whole is 1 and not 1 less a rounding.
+        let all = below + here + above;
+        let p = |sum: f64| (sum / all).clamp(SMALLEST, 1.0);
         Exact {
             strict: Tails { less: p(below + here), greater: p(above + here) },
             mid: Tails { less: p(below + here / 2.0), greater: p(above + here / 2.0) },
             approximate: false,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stratum(candidate: (u32, u32), baseline: (u32, u32)) -> Stratum {
+        Stratum {
+            candidate_successes: candidate.0,
+            candidate_runs: candidate.1,
+            baseline_successes: baseline.0,
+            baseline_runs: baseline.1,
+        }
+    }
+
+    fn near(got: f64, expected: f64) {
+        assert!((got / expected - 1.0).abs() < 1e-12, "{got:e}, not {expected:e}");
+    }
+
+    /// Two successes among 2 + 2 runs: the candidate has 0, 1 or 2 with 1, 4 and 1
+    /// sixths. A second task of 1 + 1 with one success: 0 or 1 with one half each.
+    /// Their sum is 0 to 3 with 1, 5, 5 and 1 twelfths.
+    #[test]
+    fn two_tasks_by_hand() {
+        let exact = stratified_exact(&[stratum((1, 2), (1, 2)), stratum((0, 1), (1, 1))]);
+        near(exact.strict.less, 6.0 / 12.0);
+        near(exact.strict.greater, 11.0 / 12.0);
+        near(exact.mid.less, 3.5 / 12.0);
+        near(exact.mid.greater, 8.5 / 12.0);
+    }
+
+    #[test]
+    fn one_task_broken_outright_has_the_p_of_its_design() {
+        let exact = stratified_exact(&[stratum((0, 3), (3, 3))]);
+        near(exact.strict.less, 0.05);
+        near(exact.mid.less, 0.025);
+        near(smallest_p([(3, 3)].into_iter()), 0.05);
+        near(smallest_p([(1, 1); 5].into_iter()), 1.0 / 32.0);
+        near(smallest_p([(5, 5), (0, 9)].into_iter()), 1.0 / 252.0);
+        assert_eq!(smallest_p(std::iter::empty()), 1.0);
+    }
+
+    #[test]
+    fn tasks_that_say_nothing_change_nothing() {
+        let silent = [
+            stratum((3, 3), (5, 5)),
+            stratum((0, 3), (0, 1)),
+            stratum((0, 0), (2, 4)),
+            stratum((1, 4), (0, 0)),
+        ];
+        let nothing = Exact {
+            strict: Tails { less: 1.0, greater: 1.0 },
+            mid: Tails { less: 0.5, greater: 0.5 },
+            approximate: false,
+        };
+        assert_eq!(stratified_exact(&silent), nothing);
+        assert_eq!(stratified_exact(&[]), nothing);
+        let speaks = [stratum((1, 4), (3, 4))];
+        assert_eq!(stratified_exact(&[&speaks[..], &silent].concat()), stratified_exact(&speaks));
+    }
+
+    /// 900 of 900 pairs flipped: 2^-900 is beyond the smallest p; 500 are not.
+    #[test]
+    fn tails_keep_their_digits_and_never_reach_0() {
+        let flipped = |pairs| stratified_exact(&vec![stratum((0, 1), (1, 1)); pairs]).strict;
+        assert!((flipped(500).less.log2() + 500.0).abs() < 1e-9);
+        assert_eq!(flipped(500).greater, 1.0);
+        assert_eq!(flipped(1_000).less, SMALLEST);
+    }
+
+    #[test]
+    fn the_normal_law_meets_the_exact_one_where_it_takes_over() {
+        let pairs = |count: usize, better: usize| -> Vec<Stratum> {
+            (0..count)
+                .map(|i| if i < better { stratum((1, 1), (0, 1)) } else { stratum((0, 1), (1, 1)) })
+                .collect()
+        };
+        // Two standard deviations of 100 below the middle.
+        let exact = stratified_exact(&pairs(40_000, 19_800));
+        let taken = stratified_exact(&pairs(40_002, 19_801));
+        assert!(!exact.approximate && taken.approximate);
+        for (one, other) in [
+            (exact.strict.less, taken.strict.less),
+            (exact.strict.greater, taken.strict.greater),
+            (exact.mid.less, taken.mid.less),
+            (exact.mid.greater, taken.mid.greater),
+        ] {
+            assert!((one / other - 1.0).abs() < 2e-4, "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn impossible_and_huge_counts_are_taken_in_stride() {
+        let over = stratified_exact(&[stratum((9, 2), (1, 2))]);
+        assert_eq!(over, stratified_exact(&[stratum((2, 2), (1, 2))]));
+        let most = u32::MAX;
+        let huge = stratified_exact(&[stratum((most / 2, most), (most / 2, most)); 9]);
+        assert!(huge.approximate && huge.mid.less == 0.5);
+        let rare = stratified_exact(&[stratum((0, most), (3, most))]);
+        assert!((rare.strict.less - 0.125).abs() < 1e-8, "{rare:?}");
+        assert_eq!(fisher_two_sided(stratum((most / 2, most), (most / 2, most))), 1.0);
+    }
+
+    /// 3 successes among 2 + 2 runs: the candidate has 1 or 2, each with one half.
+    #[test]
+    fn fishers_two_sided_p_counts_outcomes_as_probable_as_the_one_seen() {
+        near(fisher_two_sided(stratum((1, 2), (2, 2))), 1.0);
+        near(fisher_two_sided(stratum((0, 3), (3, 3))), 0.1);
+        near(fisher_two_sided(stratum((0, 0), (0, 0))), 1.0);
     }
 }

@@ -212,3 +212,142 @@ fn add<'a>(runs: impl Iterator<Item = &'a Cluster>) -> Cluster {
         Cluster::new(sum.numerator + run.numerator, sum.denominator + run.denominator)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::exact::{Stratum, Tails, stratified_exact};
+    use super::*;
+
+    fn design(sizes: &[(u32, u32)]) -> Design {
+        Design::new(sizes.iter().copied()).unwrap_or_else(|| panic!("too many runs"))
+    }
+
+    fn tested(permuted: Option<Permuted>) -> Permuted {
+        permuted.unwrap_or_else(|| panic!("not tested"))
+    }
+
+    const DRAWS: fn(u64) -> Draws = Draws::seeded;
+
+    /// Baseline 1, 2 and candidate 4 | baseline 5 and candidate 3: differences 2.5 and
+    /// -2. The 3 choices of the first task give 2.5, -.5 and -2, those of the second
+    /// -2 and 2: only 2.5 + 2 is above 2.5 - 2, and -.5 + 2 and -2 + 2 are in between.
+    #[test]
+    fn mean_differences_by_hand() {
+        let got = permute_mean_difference(
+            &design(&[(2, 1), (1, 1)]),
+            &[1.0, 2.0, 4.0, 5.0, 3.0],
+            DRAWS(1),
+        );
+        let p = tested(got).p;
+        // Sums: 4.5, .5 (seen), 1.5, -2.5, 0, -4.
+        assert!((p.greater - 3.0 / 6.0).abs() < 1e-12, "{p:?}");
+        assert!((p.less - 4.0 / 6.0).abs() < 1e-12, "{p:?}");
+    }
+
+    #[test]
+    fn a_task_without_an_arm_says_nothing_about_means() {
+        let with = permute_mean_difference(
+            &design(&[(1, 1), (0, 2), (1, 1)]),
+            &[1.0, 2.0, 1e6, -7.0, 4.0, 3.0],
+            DRAWS(1),
+        );
+        let without =
+            permute_mean_difference(&design(&[(1, 1), (1, 1)]), &[1.0, 2.0, 4.0, 3.0], DRAWS(1));
+        assert_eq!(tested(with), tested(without));
+    }
+
+    /// Sums 1/2, 1/2 against 3/2 in one task of 2 + 1: ratios .5 to 1.5 as seen, and
+    /// as candidate either of the others 1 to .5, twice.
+    #[test]
+    fn ratios_by_hand() {
+        let runs = [(1.0, 2.0), (1.0, 2.0), (3.0, 2.0)].map(|(e, s)| Cluster::new(e, s));
+        let p = tested(permute_ratio(&design(&[(2, 1)]), &runs, DRAWS(1))).p;
+        assert!((p.greater - 1.0 / 3.0).abs() < 1e-12 && p.less == 1.0, "{p:?}");
+    }
+
+    /// Only the candidate completed: no relabeling has completions in both arms.
+    #[test]
+    fn an_arm_without_a_denominator_is_no_evidence() {
+        let runs = [(0.3, 0.0), (0.1, 0.2)].map(|(e, s)| Cluster::new(e, s));
+        let p = tested(permute_ratio(&design(&[(1, 1)]), &runs, DRAWS(1))).p;
+        assert_eq!(p, Tails { less: 1.0, greater: 1.0 });
+        // Three completions in all, so that each arm of two runs has one at least: 14
+        // for one against 2 for two is the largest difference of six.
+        let runs =
+            [(1.0, 1.0), (1.0, 1.0), (5.0, 0.0), (9.0, 1.0)].map(|(e, s)| Cluster::new(e, s));
+        let p = tested(permute_ratio(&design(&[(2, 2)]), &runs, DRAWS(1))).p;
+        assert_eq!(p, Tails { less: 1.0, greater: 1.0 / 6.0 });
+    }
+
+    #[test]
+    fn the_sum_of_successes_is_the_stratified_exact_test_also_by_drawing() {
+        let sizes = [(5, 5), (3, 6), (6, 3), (1, 1), (4, 4), (2, 7)];
+        let baseline = [4, 2, 6, 1, 3, 1];
+        let candidate = [3, 3, 1, 0, 2, 4];
+        let mut values = Vec::new();
+        let mut strata = Vec::new();
+        for ((&(n_b, n_c), b), c) in sizes.iter().zip(baseline).zip(candidate) {
+            values.extend((0..n_b).map(|run| f64::from(u8::from(run < b))));
+            values.extend((0..n_c).map(|run| f64::from(u8::from(run < c))));
+            strata.push(Stratum {
+                candidate_successes: c,
+                candidate_runs: n_c,
+                baseline_successes: b,
+                baseline_runs: n_b,
+            });
+        }
+        let exact = stratified_exact(&strata);
+        let draws = Draws { count: 99_999, ..DRAWS(4) };
+        let drawn = tested(permute_sum(&design(&sizes), &values, draws));
+        assert!(!drawn.exhaustive);
+        for (drawn, exact) in
+            [(drawn.p.less, exact.strict.less), (drawn.mid.greater, exact.mid.greater)]
+        {
+            // Four standard errors.
+            let wide = 4.0 * (exact * (1.0 - exact) / 1e5).sqrt();
+            assert!((drawn - exact).abs() < wide, "{drawn} {exact}");
+        }
+    }
+
+    /// Two tasks of 2 + 2, one of which broke (2 to 0) while the other gained one
+    /// success (1 to 2). The first has drops 1, 0 and -1 in 1, 4 and 1 relabelings,
+    /// the second with 3 successes -.5 and .5 in 3 each. Seen: 1 - .25 signed, 1 with
+    /// drops alone.
+    #[test]
+    fn squared_drops_by_hand() {
+        let design = design(&[(2, 2), (2, 2), (2, 2), (0, 3)]);
+        let successes = [[true, true, false, false], [true, false, true, true], [true; 4]].concat();
+        let successes = [successes, vec![true, false, false]].concat();
+        let signed = tested(squared_drop(&design, &successes, Drop::Signed, DRAWS(1)));
+        assert_eq!(signed.draws, 36);
+        // 1.25 in 3 and .75 in 3 of 36.
+        assert!((signed.p.greater - 6.0 / 36.0).abs() < 1e-12, "{signed:?}");
+        let positive = tested(squared_drop(&design, &successes, Drop::Positive, DRAWS(1)));
+        assert!((positive.p.greater - 6.0 / 36.0).abs() < 1e-12, "{positive:?}");
+        // 1 ties with the 3 at 1, below the 3 at 1.25.
+        assert!((positive.mid.greater - 4.5 / 36.0).abs() < 1e-12, "{positive:?}");
+    }
+
+    /// Two runs an arm in one task, with errors of one kind in the baseline and of
+    /// another in the candidate: 2 of 6 relabelings keep them apart.
+    #[test]
+    fn a_changed_mix_of_categories_by_hand() {
+        let counts = [vec![2, 0], vec![1], vec![0, 3], vec![0, 1]];
+        let got = tested(permute_g(&design(&[(2, 2)]), &counts, DRAWS(1)));
+        assert!((got.p.greater - 2.0 / 6.0).abs() < 1e-12, "{got:?}");
+        let none = tested(permute_g(&design(&[(2, 2)]), &[[0; 3]; 4], DRAWS(1)));
+        assert_eq!(none.p, Tails { less: 1.0, greater: 1.0 });
+    }
+
+    #[test]
+    fn unusable_values_give_no_test() {
+        let design = design(&[(1, 1)]);
+        assert_eq!(permute_sum(&design, &[1.0], DRAWS(1)), None);
+        assert_eq!(permute_sum(&design, &[1.0, f64::NAN], DRAWS(1)), None);
+        assert_eq!(permute_mean_difference(&design, &[f64::MAX, f64::MAX], DRAWS(1)), None);
+        let negative = [Cluster::new(-1.0, 1.0), Cluster::new(1.0, 1.0)];
+        assert_eq!(permute_ratio(&design, &negative, DRAWS(1)), None);
+        assert_eq!(squared_drop(&design, &[true; 3], Drop::Signed, DRAWS(1)), None);
+        assert_eq!(permute_g(&design, &[[1]], DRAWS(1)), None);
+    }
+}

@@ -173,3 +173,106 @@ impl Counts {
         Permuted { p: tails(ties), mid: tails(ties / 2.0), draws, exhaustive, stopped }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// So many tasks of 5 + 5 runs that relabelings must be drawn.
+    fn design() -> Design {
+        Design::new([(5, 5); 8]).unwrap_or_else(|| panic!("too many runs"))
+    }
+
+    /// The sum of the squares of the chosen runs' numbers: largest as they are.
+    fn squares(chosen: &[u32]) -> f64 {
+        chosen.iter().map(|&run| f64::from(run).powi(2)).sum()
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_bytes_and_another_seed_others() {
+        let of = |seed| {
+            permute(&design(), Draws::seeded(seed), 0.0, |chosen| {
+                chosen.iter().map(|&run| f64::from(run * 7919 % 1009)).sum()
+            })
+        };
+        let first = of(7);
+        assert_eq!(first, of(7));
+        assert_ne!(first, of(8));
+        assert!(!first.exhaustive && !first.stopped && first.draws == 9_999);
+    }
+
+    /// Counts of a chunk do not depend on the chunks before it.
+    #[test]
+    fn chunks_can_be_drawn_in_any_order() {
+        let above = |chunks: std::ops::Range<u64>| {
+            let design = design();
+            let mut shuffled = Shuffled::new(&design);
+            let mut counts = Counts::of(30_000.0, 0.0);
+            for chunk in chunks {
+                let mut bits = Bits::new(SplitMix64::stream(1, chunk));
+                shuffled.restart();
+                (0..CHUNK).for_each(|_| counts.add(squares(shuffled.draw(&mut bits))));
+            }
+            counts.above
+        };
+        assert_eq!(above(0..4), above(0..1) + above(1..2) + above(2..4));
+    }
+
+    #[test]
+    fn stopping_early_changes_no_decision_at_its_level_or_below() {
+        let design = design();
+        let mut stopped = 0;
+        for shift in 0..40_u32 {
+            let statistic = |chosen: &[u32]| {
+                chosen.iter().map(|&run| f64::from((run * 7919 + shift * 104_729) % 1009)).sum()
+            };
+            let whole = permute(&design, Draws::seeded(2), 0.0, statistic);
+            let draws = Draws { stop: Stop::Above(0.2), ..Draws::seeded(2) };
+            let early = permute(&design, draws, 0.0, statistic);
+            stopped += u32::from(early.stopped);
+            for level in [0.2, 0.05] {
+                for (early, whole) in [(early.p, whole.p), (early.mid, whole.mid)] {
+                    assert_eq!(early.less <= level, whole.less <= level);
+                    assert_eq!(early.greater <= level, whole.greater <= level);
+                }
+            }
+            assert!(early.stopped || early == whole);
+        }
+        assert!((10..40).contains(&stopped), "{stopped} stopped");
+    }
+
+    /// Of 1 + 1 runs in three tasks, 8 relabelings; the candidate has all the larger.
+    #[test]
+    fn few_relabelings_are_all_counted() {
+        let design = Design::new([(1, 1); 3]).unwrap_or_else(|| panic!("too many runs"));
+        let got = permute(&design, Draws::seeded(1), 0.0, squares);
+        assert_eq!((got.p, got.draws), (Tails { less: 1.0, greater: 0.125 }, 8));
+        assert_eq!(got.mid, Tails { less: 0.9375, greater: 0.0625 });
+        assert!(got.exhaustive);
+    }
+
+    #[test]
+    fn rounding_makes_no_difference_and_no_number_counts_in_both_tails() {
+        let small = Design::new([(1, 1)]).unwrap_or_else(|| panic!("too many runs"));
+        let draws = Draws::seeded(1);
+        let nearly = |chosen: &[u32]| 0.1 + f64::from(chosen[0]) * 1e-15;
+        assert_eq!(permute(&small, draws, 0.0, nearly).p, Tails { less: 1.0, greater: 1.0 });
+        let around_0 = |chosen: &[u32]| f64::from(chosen[0]) * 1e-15;
+        assert_eq!(permute(&small, draws, 1.0, around_0).p.greater, 1.0);
+        assert_eq!(permute(&small, draws, 0.0, around_0).p.greater, 0.5);
+        let undefined = |chosen: &[u32]| if chosen[0] == 0 { f64::NAN } else { 1.0 };
+        assert_eq!(permute(&small, draws, 0.0, undefined).p, Tails { less: 1.0, greater: 1.0 });
+        for seen in [f64::NAN, f64::INFINITY] {
+            let never = permute(&design(), draws, 1.0, |_| seen);
+            assert_eq!(never.p, Tails { less: 1.0, greater: 1.0 });
+        }
+    }
+
+    #[test]
+    fn without_draws_or_runs_nothing_is_told() {
+        let none = Draws { count: 0, ..Draws::seeded(1) };
+        assert_eq!(permute(&design(), none, 0.0, squares).p, Tails { less: 1.0, greater: 1.0 });
+        let empty = Design::new([]).unwrap_or_else(|| panic!("too many runs"));
+        assert_eq!(permute(&empty, none, 0.0, squares).p, Tails { less: 1.0, greater: 1.0 });
+    }
+}

@@ -147,3 +147,89 @@ fn sample_variance(values: &[f64]) -> Option<f64> {
     let residuals: Vec<f64> = values.iter().map(|value| value - mean).collect();
     Some(sum_of_squares(&residuals).powi(2) / (values.len() as f64 - 1.0))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Quantiles 1.644854 and .841621: their sum squared is 6.182557.
+    #[test]
+    fn sizes_by_hand() {
+        let tasks = needed_tasks(0.5, 0.1, 0.05, 0.8).unwrap_or(f64::NAN);
+        assert!((tasks - 154.563_93).abs() < 1e-3, "{tasks}");
+        let seen = detectable(0.5 / tasks.sqrt(), 0.05, 0.8).unwrap_or(f64::NAN);
+        assert!((seen - 0.1).abs() < 1e-12, "{seen}");
+        assert_eq!(needed_tasks(0.5, -0.1, 0.05, 0.8), Some(tasks));
+        assert_eq!(needed_tasks(0.0, 0.1, 0.05, 0.8), Some(0.0));
+    }
+
+    /// Tasks needed at 1, 3 and 5 trials, correlation .5, with the margin: the table of
+    /// STATISTICS.md, section 5.5, at a rate of .5 (p from Beta(.5, .5)).
+    #[test]
+    fn planning_agrees_with_the_table() {
+        // Variance of p .125, mean of p (1 - p) .125; under no change task differences
+        // vary by runs alone.
+        for (trials, effect, expected) in
+            [(1.0, 0.05, 681.0), (3.0, 0.05, 227.0), (5.0, 0.05, 137.0), (1.0, 0.1, 171.0)]
+        {
+            let variance = miller_variance(0.0, (0.125, 0.125), (trials, trials));
+            let tasks = needed_tasks(variance.sqrt(), effect, 0.05, 0.8).unwrap_or(f64::NAN);
+            let shown = (TASKS_MARGIN * tasks).ceil();
+            assert!((shown - expected).abs() <= 1.0, "{trials} {effect}: {shown}");
+        }
+    }
+
+    #[test]
+    fn the_spread_within_tasks_is_told_from_repeated_runs() {
+        // Variances within: .5, 0 | 2 (a single run has none): mean 2.5 / 3.
+        let tasks = [
+            Arms { candidate: &[0.0, 1.0], baseline: &[1.0, 1.0] },
+            Arms { candidate: &[1.0, 3.0], baseline: &[4.0] },
+            Arms { candidate: &[], baseline: &[4.0, 9.0] },
+        ];
+        let got = split_variance(2.0, &tasks).unwrap_or_else(|| panic!("no split"));
+        let within = 2.5 / 3.0;
+        assert!(!got.assumed && (got.within - within).abs() < 1e-15, "{got:?}");
+        assert!((got.between - (2.0 - within * 1.25)).abs() < 1e-15, "{got:?}");
+        assert_eq!(split_variance(0.1, &tasks).map(|split| split.between), Some(0.0));
+    }
+
+    #[test]
+    fn of_single_runs_half_the_spread_is_assumed_to_be_within() {
+        let tasks = [
+            Arms { candidate: &[0.0], baseline: &[1.0] },
+            Arms { candidate: &[1.0], baseline: &[1.0] },
+        ];
+        // Variances over tasks .5 and 0, their mean halved.
+        let got = split_variance(0.5, &tasks).unwrap_or_else(|| panic!("no split"));
+        assert!(got.assumed && (got.within - 0.125).abs() < 1e-15, "{got:?}");
+        assert!((got.between - 0.25).abs() < 1e-15, "{got:?}");
+        assert_eq!(split_variance(0.5, &tasks[..1]), None);
+    }
+
+    #[test]
+    fn trials_help_until_the_spread_between_tasks_is_too_much() {
+        let settings = (0.05, 0.8);
+        let variance = SplitVariance { between: 0.01, within: 0.2, assumed: false };
+        // The target is 50 * .1^2 / 6.182557 = .080873.
+        let both = needed_trials(variance, 50.0, None, 0.1, settings).unwrap_or(f64::NAN);
+        assert!((both - 0.4 / 0.070_873).abs() < 1e-3, "{both}");
+        let one = needed_trials(variance, 50.0, Some(10.0), 0.1, settings).unwrap_or(f64::NAN);
+        assert!((one - 0.2 / 0.050_873).abs() < 1e-3, "{one}");
+        assert_eq!(needed_trials(variance, 50.0, Some(2.0), 0.1, settings), None);
+        let tasks_differ = SplitVariance { between: 0.09, ..variance };
+        assert_eq!(needed_trials(tasks_differ, 50.0, None, 0.1, settings), None);
+    }
+
+    #[test]
+    fn nothing_is_promised_without_sense() {
+        assert_eq!(needed_tasks(1.0, 0.0, 0.05, 0.8), None);
+        assert_eq!(needed_tasks(f64::NAN, 0.1, 0.05, 0.8), None);
+        assert_eq!(needed_tasks(1.0, 0.1, 0.0, 0.8), None);
+        assert_eq!(needed_tasks(1.0, 0.1, 0.5, 0.5), None);
+        assert_eq!(detectable(-1.0, 0.05, 0.8), None);
+        assert_eq!(detectable(f64::INFINITY, 0.05, 0.8), None);
+        let nan = [Arms { candidate: &[f64::NAN, 1.0], baseline: &[1.0, 2.0] }];
+        assert_eq!(split_variance(1.0, &nan), None);
+    }
+}

@@ -229,3 +229,60 @@ fn next_combination(chosen: &mut [u32], task: Task) -> bool {
     }
     at.is_some()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    fn design(sizes: &[(u32, u32)]) -> Design {
+        Design::new(sizes.iter().copied()).unwrap_or_else(|| panic!("too many runs"))
+    }
+
+    #[test]
+    fn every_relabeling_is_visited_once() {
+        let design = design(&[(1, 2), (3, 0), (2, 2), (0, 1), (1, 1)]);
+        assert_eq!(design.relabelings(36), Some(3 * 6 * 2));
+        assert_eq!(design.relabelings(35), None);
+        let mut every = Every::new(&design);
+        let mut seen = BTreeMap::new();
+        loop {
+            *seen.entry(every.current().to_vec()).or_insert(0) += 1;
+            if !every.advance() {
+                break;
+            }
+        }
+        assert_eq!(seen.len(), 36);
+        assert!(seen.values().all(|&times| times == 1));
+        assert_eq!(seen.get(&design.candidate()), Some(&1));
+    }
+
+    /// 2 of 5, 3 of 5 and 1 of 2: 200 relabelings, 200 draws of each expected with a
+    /// standard deviation of 14; in groups by one task they are thousands.
+    #[test]
+    fn each_relabeling_is_drawn_as_often_as_any_other() {
+        let design = design(&[(3, 2), (2, 3), (1, 1), (2, 0)]);
+        let mut shuffled = Shuffled::new(&design);
+        let mut bits = Bits::new(SplitMix64::stream(3, 0));
+        let mut seen: BTreeMap<Vec<u32>, f64> = BTreeMap::new();
+        for _ in 0..40_000 {
+            let mut chosen = shuffled.draw(&mut bits).to_vec();
+            chosen.sort_unstable();
+            *seen.entry(chosen).or_default() += 1.0;
+        }
+        assert_eq!(seen.len(), 200);
+        let squared: f64 = seen.values().map(|count| (count - 200.0).powi(2) / 200.0).sum();
+        // Chi-squared with 199 degrees of freedom is below 267 with probability .999.
+        assert!(squared < 267.0, "{squared}");
+    }
+
+    #[test]
+    fn more_relabelings_than_a_number_holds_are_more_than_any_limit() {
+        assert_eq!(design(&[(u32::MAX / 2, u32::MAX / 2)]).relabelings(20_000), None);
+        assert_eq!(design(&[(40, 40); 40]).relabelings(u64::MAX), None);
+        assert_eq!(design(&[(u32::MAX - 1, 1)]).relabelings(20_000), None);
+        assert_eq!(design(&[]).relabelings(1), Some(1));
+        assert_eq!(Design::new([(u32::MAX, 1)]), None);
+    }
+}
