@@ -226,20 +226,17 @@ mod tests {
         permuted.unwrap_or_else(|| panic!("not tested"))
     }
 
-    const DRAWS: fn(u64) -> Draws = Draws::seeded;
-
     /// Baseline 1, 2 and candidate 4 | baseline 5 and candidate 3: differences 2.5 and
     /// -2. The 3 choices of the first task give 2.5, -.5 and -2, those of the second
-    /// -2 and 2: only 2.5 + 2 is above 2.5 - 2, and -.5 + 2 and -2 + 2 are in between.
+    /// -2 and 2; their sums are 4.5, 1.5, .5 (as seen), 0, -2.5 and -4.
     #[test]
     fn mean_differences_by_hand() {
         let got = permute_mean_difference(
             &design(&[(2, 1), (1, 1)]),
             &[1.0, 2.0, 4.0, 5.0, 3.0],
-            DRAWS(1),
+            Draws::seeded(1),
         );
         let p = tested(got).p;
-        // Sums: 4.5, .5 (seen), 1.5, -2.5, 0, -4.
         assert!((p.greater - 3.0 / 6.0).abs() < 1e-12, "{p:?}");
         assert!((p.less - 4.0 / 6.0).abs() < 1e-12, "{p:?}");
     }
@@ -249,10 +246,13 @@ mod tests {
         let with = permute_mean_difference(
             &design(&[(1, 1), (0, 2), (1, 1)]),
             &[1.0, 2.0, 1e6, -7.0, 4.0, 3.0],
-            DRAWS(1),
+            Draws::seeded(1),
         );
-        let without =
-            permute_mean_difference(&design(&[(1, 1), (1, 1)]), &[1.0, 2.0, 4.0, 3.0], DRAWS(1));
+        let without = permute_mean_difference(
+            &design(&[(1, 1), (1, 1)]),
+            &[1.0, 2.0, 4.0, 3.0],
+            Draws::seeded(1),
+        );
         assert_eq!(tested(with), tested(without));
     }
 
@@ -261,7 +261,7 @@ mod tests {
     #[test]
     fn ratios_by_hand() {
         let runs = [(1.0, 2.0), (1.0, 2.0), (3.0, 2.0)].map(|(e, s)| Cluster::new(e, s));
-        let p = tested(permute_ratio(&design(&[(2, 1)]), &runs, DRAWS(1))).p;
+        let p = tested(permute_ratio(&design(&[(2, 1)]), &runs, Draws::seeded(1))).p;
         assert!((p.greater - 1.0 / 3.0).abs() < 1e-12 && p.less == 1.0, "{p:?}");
     }
 
@@ -269,13 +269,13 @@ mod tests {
     #[test]
     fn an_arm_without_a_denominator_is_no_evidence() {
         let runs = [(0.3, 0.0), (0.1, 0.2)].map(|(e, s)| Cluster::new(e, s));
-        let p = tested(permute_ratio(&design(&[(1, 1)]), &runs, DRAWS(1))).p;
+        let p = tested(permute_ratio(&design(&[(1, 1)]), &runs, Draws::seeded(1))).p;
         assert_eq!(p, Tails { less: 1.0, greater: 1.0 });
         // Three completions in all, so that each arm of two runs has one at least: 14
         // for one against 2 for two is the largest difference of six.
         let runs =
             [(1.0, 1.0), (1.0, 1.0), (5.0, 0.0), (9.0, 1.0)].map(|(e, s)| Cluster::new(e, s));
-        let p = tested(permute_ratio(&design(&[(2, 2)]), &runs, DRAWS(1))).p;
+        let p = tested(permute_ratio(&design(&[(2, 2)]), &runs, Draws::seeded(1))).p;
         assert_eq!(p, Tails { less: 1.0, greater: 1.0 / 6.0 });
     }
 
@@ -297,7 +297,7 @@ mod tests {
             });
         }
         let exact = stratified_exact(&strata);
-        let draws = Draws { count: 99_999, ..DRAWS(4) };
+        let draws = Draws { count: 99_999, ..Draws::seeded(4) };
         let drawn = tested(permute_sum(&design(&sizes), &values, draws));
         assert!(!drawn.exhaustive);
         for (drawn, exact) in
@@ -318,11 +318,11 @@ mod tests {
         let design = design(&[(2, 2), (2, 2), (2, 2), (0, 3)]);
         let successes = [[true, true, false, false], [true, false, true, true], [true; 4]].concat();
         let successes = [successes, vec![true, false, false]].concat();
-        let signed = tested(squared_drop(&design, &successes, Drop::Signed, DRAWS(1)));
+        let signed = tested(squared_drop(&design, &successes, Drop::Signed, Draws::seeded(1)));
         assert_eq!(signed.draws, 36);
         // 1.25 in 3 and .75 in 3 of 36.
         assert!((signed.p.greater - 6.0 / 36.0).abs() < 1e-12, "{signed:?}");
-        let positive = tested(squared_drop(&design, &successes, Drop::Positive, DRAWS(1)));
+        let positive = tested(squared_drop(&design, &successes, Drop::Positive, Draws::seeded(1)));
         assert!((positive.p.greater - 6.0 / 36.0).abs() < 1e-12, "{positive:?}");
         // 1 ties with the 3 at 1, below the 3 at 1.25.
         assert!((positive.mid.greater - 4.5 / 36.0).abs() < 1e-12, "{positive:?}");
@@ -333,21 +333,21 @@ mod tests {
     #[test]
     fn a_changed_mix_of_categories_by_hand() {
         let counts = [vec![2, 0], vec![1], vec![0, 3], vec![0, 1]];
-        let got = tested(permute_g(&design(&[(2, 2)]), &counts, DRAWS(1)));
+        let got = tested(permute_g(&design(&[(2, 2)]), &counts, Draws::seeded(1)));
         assert!((got.p.greater - 2.0 / 6.0).abs() < 1e-12, "{got:?}");
-        let none = tested(permute_g(&design(&[(2, 2)]), &[[0; 3]; 4], DRAWS(1)));
+        let none = tested(permute_g(&design(&[(2, 2)]), &[[0; 3]; 4], Draws::seeded(1)));
         assert_eq!(none.p, Tails { less: 1.0, greater: 1.0 });
     }
 
     #[test]
     fn unusable_values_give_no_test() {
         let design = design(&[(1, 1)]);
-        assert_eq!(permute_sum(&design, &[1.0], DRAWS(1)), None);
-        assert_eq!(permute_sum(&design, &[1.0, f64::NAN], DRAWS(1)), None);
-        assert_eq!(permute_mean_difference(&design, &[f64::MAX, f64::MAX], DRAWS(1)), None);
+        assert_eq!(permute_sum(&design, &[1.0], Draws::seeded(1)), None);
+        assert_eq!(permute_sum(&design, &[1.0, f64::NAN], Draws::seeded(1)), None);
+        assert_eq!(permute_mean_difference(&design, &[f64::MAX, f64::MAX], Draws::seeded(1)), None);
         let negative = [Cluster::new(-1.0, 1.0), Cluster::new(1.0, 1.0)];
-        assert_eq!(permute_ratio(&design, &negative, DRAWS(1)), None);
-        assert_eq!(squared_drop(&design, &[true; 3], Drop::Signed, DRAWS(1)), None);
-        assert_eq!(permute_g(&design, &[[1]], DRAWS(1)), None);
+        assert_eq!(permute_ratio(&design, &negative, Draws::seeded(1)), None);
+        assert_eq!(squared_drop(&design, &[true; 3], Drop::Signed, Draws::seeded(1)), None);
+        assert_eq!(permute_g(&design, &[[1]], Draws::seeded(1)), None);
     }
 }

@@ -258,8 +258,8 @@ mod tests {
         assert_eq!(seen.get(&design.candidate()), Some(&1));
     }
 
-    /// 2 of 5, 3 of 5 and 1 of 2: 200 relabelings, 200 draws of each expected with a
-    /// standard deviation of 14; in groups by one task they are thousands.
+    /// 2 of 5, 3 of 5 and 1 of 2: 200 relabelings, of each of which 200 draws are
+    /// expected with a standard deviation of 14.
     #[test]
     fn each_relabeling_is_drawn_as_often_as_any_other() {
         let design = design(&[(3, 2), (2, 3), (1, 1), (2, 0)]);
