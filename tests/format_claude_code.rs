@@ -20,7 +20,7 @@ use agenteval::model::{
 fn assembler(options: &ReadOptions) -> Box<dyn Assembler> {
     match CLAUDE_CODE.reader {
         Reader::Parts(new) => new(options),
-        Reader::Whole(_) => panic!("sessions are spread over lines"),
+        _ => panic!("sessions are spread over lines"),
     }
 }
 

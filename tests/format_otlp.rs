@@ -21,7 +21,7 @@ use agenteval::model::{
 fn assembler() -> Box<dyn Assembler> {
     match OTLP.reader {
         Reader::Parts(new) => new(&ReadOptions::default()),
-        Reader::Whole(_) => panic!("OTLP traces are spread over records"),
+        _ => panic!("OTLP traces are spread over records"),
     }
 }
 

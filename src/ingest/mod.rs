@@ -8,11 +8,13 @@
 mod archive;
 pub mod assemble;
 mod block;
+pub mod delimited;
 mod feed;
 pub mod formats;
 mod parallel;
 mod read;
 pub mod repair;
+mod rows;
 pub mod scan;
 mod source;
 pub mod split;

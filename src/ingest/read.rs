@@ -11,6 +11,7 @@ use super::block::{
 use super::feed::Feed;
 use super::formats::{self, Assembler, Fate, Format, Reader, Record};
 use super::parallel::in_parallel;
+use super::rows::Table;
 use super::source::{self, Source, Stream};
 use super::split::{Framing, Span, Splitter};
 use super::{FileTally, ReadError, Tally, repair};
@@ -96,8 +97,8 @@ pub(super) struct Session<'s, V: Visitor> {
     pub(super) request: &'s Request<'s>,
     pub(super) visitor: &'s V,
     collect: &'s mut dyn FnMut(V::Out),
-    tally: Tally,
-    states: Mutex<Vec<V::State>>,
+    pub(super) tally: Tally,
+    pub(super) states: Mutex<Vec<V::State>>,
     assemblers: Vec<(&'static str, Box<dyn Assembler>)>,
     /// Issues that were told, by file, code and message, as places in `Tally::issues`.
     told: HashMap<(u32, &'static str, String), usize>,
@@ -173,12 +174,29 @@ impl<V: Visitor> Session<'_, V> {
                 }
             },
         };
-        let framing = match framing {
-            Framing::Elements if !format.splits_arrays => Framing::Values,
-            framing => framing,
+        let table = match Table::open(path, feed.bytes(), format) {
+            Ok(table) => table,
+            Err(reason) if named => {
+                return Err(ReadError::Unrecognised { path: path.to_owned(), reason });
+            }
+            Err(reason) => {
+                self.leave_out(path, reason, false);
+                return Ok(());
+            }
+        };
+        let framing = match (framing, &table) {
+            (_, Some(table)) => table.framing(),
+            (Framing::Elements, None) if !format.splits_arrays => Framing::Values,
+            (framing, None) => framing,
         };
         let file = self.begin(path, format);
-        let mut splitter = Splitter::new(framing);
+        let mut splitter = Splitter::on_line(framing, table.as_ref().map_or(1, |table| table.line));
+        if let Some(table) = &table {
+            feed.done(table.length);
+            for issue in table.notices(file) {
+                self.issue(issue)?;
+            }
+        }
         let mut spans = Vec::new();
         loop {
             spans.clear();
@@ -189,7 +207,10 @@ impl<V: Visitor> Session<'_, V> {
                 self.spelling(feed.bytes(), &spans, file, format)?;
             }
             let block = Block { bytes: feed.bytes(), base: feed.offset(), file, path, most, wraps };
-            self.block(&block, &spans, format)?;
+            match &table {
+                Some(table) => self.rows(&block, &spans, table)?,
+                None => self.block(&block, &spans, format)?,
+            }
             feed.done(done);
             if feed.ended() {
                 break;
@@ -269,6 +290,8 @@ impl<V: Visitor> Session<'_, V> {
                 }
                 Ok(())
             }
+            // A table without a header has no rows.
+            Reader::Rows(_) => Ok(()),
         }
     }
 
@@ -276,7 +299,7 @@ impl<V: Visitor> Session<'_, V> {
     pub(super) fn take_in(
         &mut self,
         file: u32,
-        outcomes: Vec<Outcome<V::Out>>,
+        outcomes: impl IntoIterator<Item = Outcome<V::Out>>,
     ) -> Result<(), ReadError> {
         for (outcome, repaired) in outcomes {
             let tally = &mut self.tally.files[file as usize];
@@ -432,11 +455,11 @@ impl<V: Visitor> Session<'_, V> {
     }
 }
 
-fn take<S>(states: &Mutex<Vec<S>>) -> Option<S> {
+pub(super) fn take<S>(states: &Mutex<Vec<S>>) -> Option<S> {
     states.lock().ok().and_then(|mut states| states.pop())
 }
 
-fn put<S>(states: &Mutex<Vec<S>>, state: S) {
+pub(super) fn put<S>(states: &Mutex<Vec<S>>, state: S) {
     if let Ok(mut states) = states.lock() {
         states.push(state);
     }

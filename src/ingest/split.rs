@@ -1,9 +1,11 @@
 //! Where one record ends and the next begins, in a stream that is read in blocks.
 //!
-//! Owns the two framings: lines, and JSON values in a row or in one array. It looks at structure
-//! alone (brackets outside strings), never parses, and keeps its state between blocks, so that a
+//! Owns the framings: lines, JSON values in a row or in one array, and (in `delimited.rs`) the rows
+//! of a table. It looks at structure alone (brackets outside strings), never parses, and keeps its state between blocks, so that a
 //! record may be longer than any block. Refuses nothing: what is no value becomes a record too, and
 //! is rejected by whoever reads it.
+
+use super::delimited::RowScanner;
 
 /// A record's range in the current buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +27,9 @@ pub enum Framing {
     Values,
     /// The elements of one top-level array.
     Elements,
+    /// Rows of delimited text, with the byte that parts their fields. It is never told from the
+    /// start of a file alone: which header is that of a table, its format knows.
+    Rows(u8),
 }
 
 impl Framing {
@@ -86,6 +91,7 @@ pub struct Splitter {
     framing: Framing,
     line: u64,
     scanner: Scanner,
+    rows: RowScanner,
     /// Whether the rest of the current line is dropped.
     skipping: bool,
 }
@@ -94,8 +100,16 @@ impl Splitter {
     /// A splitter at the start of a stream.
     #[must_use]
     pub fn new(framing: Framing) -> Self {
+        Self::on_line(framing, 1)
+    }
+
+    /// A splitter in the middle of a stream, at the start of this line.
+    #[must_use]
+    pub fn on_line(framing: Framing, line: u64) -> Self {
         let scanner = Scanner::new(framing == Framing::Elements);
-        Self { framing, line: 1, scanner, skipping: false }
+        let delimiter = if let Framing::Rows(delimiter) = framing { delimiter } else { b',' };
+        let rows = RowScanner::new(delimiter, line);
+        Self { framing, line, scanner, rows, skipping: false }
     }
 
     /// Finds the records that are whole in `buffer` (all that is left, if `end`), appends them to
@@ -103,6 +117,7 @@ impl Splitter {
     pub fn split(&mut self, buffer: &[u8], end: bool, spans: &mut Vec<Span>) -> usize {
         match self.framing {
             Framing::Lines => self.lines(buffer, end, spans),
+            Framing::Rows(_) => self.rows.scan(buffer, end, spans),
             Framing::Values | Framing::Elements => {
                 self.scanner.scan(buffer, end, spans);
                 self.scanner.forget()
@@ -113,7 +128,11 @@ impl Splitter {
     /// Line of the record that is still open; 0 where records are not lines.
     #[must_use]
     pub fn line(&self) -> u64 {
-        if self.framing == Framing::Lines { self.line } else { 0 }
+        match self.framing {
+            Framing::Lines => self.line,
+            Framing::Rows(_) => self.rows.line(),
+            Framing::Values | Framing::Elements => 0,
+        }
     }
 
     /// Drops the record that is still open: `kept` bytes of it are done with, and it becomes no span
@@ -122,6 +141,10 @@ impl Splitter {
         match self.framing {
             Framing::Lines => {
                 self.skipping = true;
+                kept
+            }
+            Framing::Rows(_) => {
+                self.rows.skip();
                 kept
             }
             Framing::Values | Framing::Elements => {

@@ -89,3 +89,30 @@ fn a_record_without_an_end_is_rejected_once_and_not_kept() {
         assert_eq!(tally.files[0].rejections[0].code, "record_too_large");
     }
 }
+
+#[test]
+fn a_row_beyond_the_bound_is_rejected_with_its_line_and_those_after_it_are_read() {
+    for (bound, size, fits) in SIZES {
+        let head = "run_id,task_id,success,notes\na,t,1,\n";
+        let text = format!("{head}b,t,1,\"{}\n\"\nc,t,0,\"x\ny\"\nd,t,1,z\n", "x".repeat(size));
+        let (ids, tally) = bounded(&text, bound, false).expect("read");
+        let file = &tally.files[0];
+        if fits {
+            assert_eq!((ids.len(), file.rejected), (4, 0), "{size}");
+            continue;
+        }
+        assert_eq!(ids, ["a", "c", "d"], "{size}");
+        let issue = &file.rejections[0];
+        assert_eq!((file.rejected, issue.code), (1, "record_too_large"));
+        assert_eq!((issue.place.line, issue.place.byte), (3, head.len() as u64), "{size}");
+    }
+}
+
+#[test]
+fn quotes_without_an_end_cost_no_more_than_the_bound() {
+    let head = "run_id,task_id,success\na,t,1\nb,t,\"";
+    let text = format!("{head}{}", "x,\n".repeat(3 << 20));
+    let (ids, tally) = bounded(&text, 50_000, false).expect("read");
+    assert_eq!((ids, tally.files[0].rejected), (vec!["a".to_owned()], 1));
+    assert_eq!(tally.files[0].rejections[0].code, "record_too_large");
+}

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use super::{FORMATS, Format, Parsed, Probe, Reader};
-use crate::ingest::ReadError;
 use crate::ingest::split::{Framing, Splitter, wrapped_elements};
+use crate::ingest::{ReadError, rows};
 use crate::model::nearest;
 
 /// Records that detection looks at.
@@ -48,6 +48,9 @@ pub fn by_name(name: &str) -> Result<&'static Format, ReadError> {
 /// # Errors
 /// Says what the file looks like where no format claims it.
 pub fn detect(path: &Path, head: &[u8], framing: Framing) -> Result<&'static Format, String> {
+    if let Some(table) = FORMATS.iter().find(|format| rows::claims(format, path, head)) {
+        return Ok(table);
+    }
     if let Some(first) = head.get(..FIRST_LOOK)
         && let Ok(format) = claim(path, first, framing)
         && format.name != EMPTY.name
@@ -96,9 +99,11 @@ fn claim(path: &Path, head: &[u8], framing: Framing) -> Result<&'static Format, 
 /// The format that claims the first record that any claims: one stray record further down must not
 /// take over a file.
 fn claimed(probe: &Probe<'_>) -> Option<&'static Format> {
+    // Tables were asked before, of their header: a JSON record has no columns.
+    let others = || FORMATS.iter().filter(|format| !matches!(format.reader, Reader::Rows(_)));
     (0..probe.records.len())
         .filter_map(|at| probe.alone(at))
-        .find_map(|one| FORMATS.iter().find(|format| (format.detect)(&one)))
+        .find_map(|one| others().find(|format| (format.detect)(&one)))
 }
 
 /// What an unknown file looks like, and what could be done.
@@ -112,7 +117,13 @@ fn describe(head: &[u8], probe: &Probe<'_>) -> String {
     let first = probe.records[0];
     if !matches!(first.first(), Some(b'{' | b'[')) {
         let what = if head.iter().take(4096).any(|b| *b == 0) { "binary data" } else { "not JSON" };
-        return format!("no format recognised: {what}");
+        let hint = match rows::has_header(head) {
+            true => {
+                "; a table of runs needs a header row with a column for the task, such as `task_id`, and one for the outcome, such as `success`"
+            }
+            false => "",
+        };
+        return format!("no format recognised: {what}{hint}");
     }
     let mut keys = probe.keys().first().cloned().unwrap_or_default();
     let more = keys.len() > 8;

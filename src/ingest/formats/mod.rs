@@ -17,14 +17,16 @@ mod kept;
 pub mod native;
 pub mod otlp;
 mod raw;
+pub mod runs_table;
 pub mod steplog;
 pub mod tau_bench;
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use super::scan::top_keys;
 use crate::config::ReadOptions;
-use crate::model::{Issue, Place, Trajectory};
+use crate::model::{Issue, Place, Severity, Trajectory};
 
 pub use detect::{by_name, detect};
 
@@ -39,6 +41,7 @@ pub static FORMATS: &[Format] = &[
     claude_code::CLAUDE_CODE,
     checkpoints::CHECKPOINTS,
     steplog::STEPLOG,
+    runs_table::RUNS_TABLE,
     native::NATIVE,
 ];
 
@@ -72,6 +75,12 @@ impl<'p> Probe<'p> {
     pub fn new(path: &'p Path, records: Vec<&'p [u8]>, in_array: bool) -> Self {
         let keys = records.iter().map(|record| top_keys(record)).collect();
         Self { path, records, in_array, keys }
+    }
+
+    /// A probe of a table: its one record is the header row, whose keys are the names of the columns.
+    #[must_use]
+    pub fn of_header(path: &'p Path, header: &'p [u8], names: Vec<String>) -> Self {
+        Self { path, records: vec![header], in_array: false, keys: vec![names] }
     }
 
     /// The same probe with one record alone.
@@ -175,6 +184,33 @@ pub enum Reader {
     Whole(for<'r> fn(&Record<'r>, &ReadOptions) -> Result<Parsed<'r>, Refusal>),
     /// Records are parts of runs, in one file or several.
     Parts(fn(&ReadOptions) -> Box<dyn Assembler>),
+    /// Rows of delimited text under a header row; rows are read in parallel. Detection sees the
+    /// header alone ([`Probe::of_header`]).
+    Rows(OpenTable),
+}
+
+/// Makes the reader of the rows under these columns, of which the last is named; or says, as a
+/// lowercase fragment, why there is none.
+pub type OpenTable = fn(names: &[String]) -> Result<Box<dyn RowReader>, String>;
+
+/// One row of a table.
+#[derive(Debug)]
+pub struct Row<'r> {
+    /// Its fields without quotes, as many as there are columns.
+    pub fields: Vec<Cow<'r, str>>,
+    /// Where it starts.
+    pub place: Place,
+}
+
+/// Reads the rows of one table; shared between threads.
+pub trait RowReader: Send + Sync {
+    /// What the header alone tells, with code and message: told once for the file.
+    fn notices(&self) -> Vec<(&'static str, Severity, String)>;
+    /// Reads one row.
+    ///
+    /// # Errors
+    /// Refuses a row that cannot be a run.
+    fn read<'r>(&self, row: Row<'r>) -> Result<Parsed<'r>, Refusal>;
 }
 
 /// Whether an archive with these member names is of a format.

@@ -1,0 +1,289 @@
+//! Tables: the header that all rows share, and reading rows under it.
+//!
+//! Owns finding the header and its delimiter, the width of rows, what a misplaced quote swallowed,
+//! and the rows that say nothing. Refuses to know what columns mean, which their format does.
+
+use std::path::Path;
+
+use super::ReadError;
+use super::block::{Block, Outcome, batches};
+use super::delimited::{Misquoted, RowScanner, fields};
+use super::formats::{Format, Parsed, Probe, Reader, Refusal, Row, RowReader};
+use super::parallel::in_parallel;
+use super::read::{Session, Visitor, put, take};
+use super::split::{Framing, Span};
+use crate::model::{Issue, Place};
+
+/// Bytes in which a header must end.
+const LONGEST_HEADER: usize = 256 << 10;
+
+/// What may part the columns; the first under which the header is known is taken.
+const DELIMITERS: [u8; 4] = *b",\t;|";
+
+/// The header row of a table, under one delimiter.
+struct Header {
+    delimiter: u8,
+    /// Names of the columns, trimmed.
+    names: Vec<String>,
+    /// The row as written.
+    row: Vec<u8>,
+    /// Its line.
+    header_line: u64,
+    /// Bytes of the file up to the first row below, and that row's line.
+    length: usize,
+    line: u64,
+}
+
+/// The first row of a file under each delimiter; none where it begins like JSON.
+fn headers(head: &[u8]) -> impl Iterator<Item = Header> + '_ {
+    let json = matches!(head.trim_ascii_start().first(), None | Some(b'{' | b'['));
+    let sought = &head[..head.len().min(LONGEST_HEADER)];
+    let (said, before) = said_delimiter(sought);
+    DELIMITERS
+        .into_iter()
+        .chain(said)
+        .filter(move |delimiter| !json && said.is_none_or(|said| said == *delimiter))
+        .filter_map(move |delimiter| header(sought, before, delimiter))
+}
+
+/// The line `sep=;` with which spreadsheets say their delimiter, and its length.
+fn said_delimiter(head: &[u8]) -> (Option<u8>, usize) {
+    let end = memchr::memchr(b'\n', head).map_or(head.len(), |end| end + 1);
+    match head[..end].trim_ascii_end().strip_prefix(b"sep=") {
+        Some([delimiter]) if *delimiter != b'"' => (Some(*delimiter), end),
+        _ => (None, 0),
+    }
+}
+
+/// The first row that is not blank, without looking further than it goes.
+fn header(head: &[u8], before: usize, delimiter: u8) -> Option<Header> {
+    let ended = head.len() < LONGEST_HEADER;
+    let (mut from, mut line) = (before, 1 + u64::from(before > 0));
+    loop {
+        let rest = head.get(from..).filter(|rest| !rest.is_empty())?;
+        let mut scanner = RowScanner::new(delimiter, line);
+        let mut spans = Vec::new();
+        // One line more at a time, until the quotes of the row are closed.
+        let mut lines = memchr::memchr_iter(b'\n', rest).map(|end| end + 1);
+        let length = lines
+            .find_map(|end| Some(scanner.scan(&rest[..end], false, &mut spans)).filter(|n| *n > 0))
+            .or_else(|| ended.then(|| scanner.scan(rest, true, &mut spans)))?;
+        from += length;
+        line = scanner.line();
+        let Some(span) = spans.first() else { continue };
+        let row = rest[span.start..span.end].to_vec();
+        let text = String::from_utf8_lossy(&row);
+        let names = fields(&text, delimiter).ok()?;
+        let mut names: Vec<String> = names.iter().map(|name| name.trim().to_owned()).collect();
+        // A comma at the end of the header is no column.
+        while names.last().is_some_and(String::is_empty) {
+            names.pop();
+        }
+        let (length, header_line) = (from, span.line);
+        return Some(Header { delimiter, names, row, header_line, length, line });
+    }
+}
+
+/// Whether a format of tables claims a file by its header.
+pub(super) fn claims(format: &Format, path: &Path, head: &[u8]) -> bool {
+    matches!(format.reader, Reader::Rows(_))
+        && headers(head).any(|header| known(format, path, &header))
+}
+
+/// Whether a file looks like delimited text: its first row has several fields.
+pub(super) fn has_header(head: &[u8]) -> bool {
+    headers(head).any(|header| header.names.len() > 2)
+}
+
+fn known(format: &Format, path: &Path, header: &Header) -> bool {
+    (format.detect)(&Probe::of_header(path, &header.row, header.names.clone()))
+}
+
+/// A table whose header was read.
+pub(super) struct Table {
+    header: Header,
+    reader: Box<dyn RowReader>,
+    /// Bytes of the file before the first row.
+    pub(super) length: usize,
+    /// The line of the first row.
+    pub(super) line: u64,
+}
+
+/// What became of a row.
+enum Fate<O> {
+    /// It gave a run, or a reason why not.
+    Read(Outcome<O>),
+    /// It says nothing; the name of the rule.
+    Ignored(&'static str),
+}
+
+impl Table {
+    /// The table of a file of this format; `None` for other formats, and for a file without a row.
+    ///
+    /// # Errors
+    /// Says why the file has no usable header.
+    pub(super) fn open(path: &Path, head: &[u8], format: &Format) -> Result<Option<Self>, String> {
+        let Reader::Rows(open) = format.reader else { return Ok(None) };
+        if head.trim_ascii().is_empty() {
+            return Ok(None);
+        }
+        let claimed = headers(head).find(|header| known(format, path, header));
+        // Under `--format` also a header that detection would leave alone.
+        let widest =
+            || headers(head).reduce(|a, b| if b.names.len() > a.names.len() { b } else { a });
+        let header = claimed
+            .or_else(widest)
+            .ok_or_else(|| "the file does not begin with a header row".to_owned())?;
+        let reader = open(&header.names)?;
+        let (length, line) = (header.length, header.line);
+        Ok(Some(Self { header, reader, length, line }))
+    }
+
+    pub(super) fn framing(&self) -> Framing {
+        Framing::Rows(self.header.delimiter)
+    }
+
+    /// What the header tells.
+    pub(super) fn notices(&self, file: u32) -> Vec<Issue> {
+        let place = Place { file, line: self.header.header_line, byte: 0 };
+        let notices = self.reader.notices().into_iter();
+        notices
+            .map(|(code, severity, message)| Issue { code, severity, place, message, count: 1 })
+            .collect()
+    }
+
+    /// Reads one row; `Ok(Err(rule))` for one that is ignored.
+    fn read<'r>(
+        &self,
+        text: &'r str,
+        place: Place,
+    ) -> Result<Result<Parsed<'r>, &'static str>, Refusal> {
+        if text.as_bytes() == self.header.row {
+            return Ok(Err("repeated_header"));
+        }
+        let mut fields = fields(text, self.header.delimiter).map_err(misquoted)?;
+        if fields.iter().all(|field| field.trim().is_empty()) {
+            return Ok(Err("empty_row"));
+        }
+        let (columns, found) = (self.header.names.len(), fields.len());
+        if found < columns {
+            let message = format!(
+                "the row has {found} fields where the header has {columns}: one is missing, or the row is cut off"
+            );
+            return Err(Refusal::of("short_row", message));
+        }
+        // Commas at the end are harmless; a value beyond the columns says that all may be shifted.
+        if fields.drain(columns..).any(|beyond| !beyond.trim().is_empty()) {
+            let message = format!(
+                "the row has {found} fields where the header has {columns}: a value with a delimiter inside must stand in quotes"
+            );
+            return Err(Refusal::of("long_row", message));
+        }
+        self.reader.read(Row { fields, place }).map(Ok)
+    }
+
+    /// Reads one row and books what it gave. What a quote without an end swallowed is looked
+    /// through once: where a sound row is among it, each of its lines counts for itself.
+    fn row<V: Visitor>(
+        &self,
+        visitor: &V,
+        state: &mut V::State,
+        block: &Block<'_>,
+        span: Span,
+        inside: bool,
+        fates: &mut Vec<Fate<V::Out>>,
+    ) {
+        if let Some(issue) = block.too_large(span) {
+            fates.push(Fate::Read((Err(issue), false)));
+            return;
+        }
+        let record = block.record(span);
+        let text = String::from_utf8_lossy(record.bytes);
+        let repaired = matches!(text, std::borrow::Cow::Owned(_));
+        match self.read(&text, record.place) {
+            Ok(Ok(parsed)) => {
+                let outs = parsed.runs.iter().map(|run| visitor.visit(state, run)).collect();
+                fates.push(Fate::Read((Ok((outs, parsed.issues)), repaired)));
+            }
+            Ok(Err(rule)) => fates.push(Fate::Ignored(rule)),
+            Err(refusal) => {
+                let issue = Issue::rejected(refusal.code, record.place, refusal.message);
+                fates.push(Fate::Read((Err(issue), false)));
+                if !inside && refusal.code == MISQUOTED {
+                    for span in self.swallowed(block, span) {
+                        self.row(visitor, state, block, span, true, fates);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The rows behind the first line of a misquoted one; none where none of them is sound.
+    fn swallowed(&self, block: &Block<'_>, span: Span) -> Vec<Span> {
+        let bytes = block.record(span).bytes;
+        let Some(newline) = memchr::memchr(b'\n', bytes) else { return Vec::new() };
+        let mut spans = Vec::new();
+        RowScanner::new(self.header.delimiter, span.line + 1).scan(
+            &bytes[newline + 1..],
+            true,
+            &mut spans,
+        );
+        let base = span.start + newline + 1;
+        for span in &mut spans {
+            (span.start, span.end) = (span.start + base, span.end + base);
+        }
+        let sound = |span: &Span| {
+            let record = block.record(*span);
+            let text = String::from_utf8_lossy(record.bytes);
+            matches!(self.read(&text, record.place), Ok(Ok(_)))
+        };
+        if spans.iter().any(sound) { spans } else { Vec::new() }
+    }
+}
+
+/// The code of a row whose quotes cannot be read.
+const MISQUOTED: &str = "misplaced_quote";
+
+fn misquoted(fault: Misquoted) -> Refusal {
+    let message = match fault {
+        Misquoted::Unclosed(byte) => {
+            format!("the quotes that open at byte {byte} of the row are never closed")
+        }
+        Misquoted::TextBehind(byte) => format!(
+            "text behind a closing quote at byte {byte} of the row: quotes inside of quotes are doubled"
+        ),
+    };
+    Refusal::of(MISQUOTED, message)
+}
+
+impl<V: Visitor> Session<'_, V> {
+    /// Reads the rows of one block.
+    pub(super) fn rows(
+        &mut self,
+        block: &Block<'_>,
+        spans: &[Span],
+        table: &Table,
+    ) -> Result<(), ReadError> {
+        let batches = batches(spans);
+        let done = in_parallel(self.request.threads, batches.len(), &|at| {
+            let mut state = take(&self.states).unwrap_or_else(|| self.visitor.state());
+            let mut fates = Vec::with_capacity(batches[at].len());
+            for span in batches[at] {
+                table.row(self.visitor, &mut state, block, *span, false, &mut fates);
+            }
+            put(&self.states, state);
+            fates
+        });
+        for fate in done.into_iter().flatten() {
+            match fate {
+                Fate::Read(outcome) => self.take_in(block.file, [outcome])?,
+                Fate::Ignored(rule) => {
+                    let tally = &mut self.tally.files[block.file as usize];
+                    tally.records += 1;
+                    *tally.ignored.entry(rule).or_default() += 1;
+                }
+            }
+        }
+        Ok(())
+    }
+}
