@@ -45,7 +45,7 @@ impl RowScanner {
 
     /// Line of the open row.
     #[must_use]
-    pub fn line(&self) -> u64 {
+    pub fn open_line(&self) -> u64 {
         self.row_line
     }
 

@@ -69,7 +69,7 @@ fn header(head: &[u8], before: usize, delimiter: u8) -> Option<Header> {
             .find_map(|end| Some(scanner.scan(&rest[..end], false, &mut spans)).filter(|n| *n > 0))
             .or_else(|| ended.then(|| scanner.scan(rest, true, &mut spans)))?;
         from += length;
-        line = scanner.line();
+        line = scanner.open_line();
         let Some(span) = spans.first() else { continue };
         let row = rest[span.start..span.end].to_vec();
         let text = String::from_utf8_lossy(&row);

@@ -130,7 +130,7 @@ impl Splitter {
     pub fn line(&self) -> u64 {
         match self.framing {
             Framing::Lines => self.line,
-            Framing::Rows(_) => self.rows.line(),
+            Framing::Rows(_) => self.rows.open_line(),
             Framing::Values | Framing::Elements => 0,
         }
     }

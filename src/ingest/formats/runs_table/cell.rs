@@ -15,7 +15,7 @@ pub(super) fn recorded<'r>(cell: &Cow<'r, str>) -> Option<Cow<'r, str>> {
         Cow::Owned(text) => Cow::Owned(text.trim().to_owned()),
     };
     let nothing = |word: &&str| text.eq_ignore_ascii_case(word);
-    (!text.is_empty() && !NOTHING.iter().any(|word| nothing(word))).then_some(text)
+    (!text.is_empty() && !NOTHING.iter().any(nothing)).then_some(text)
 }
 
 /// What a word or number of truth says; `None` for any other.
@@ -67,8 +67,8 @@ pub(super) fn number(text: &str) -> Option<f64> {
 
 /// The cell as JSON: what JSON reads as a number or truth value is one, what is not recorded is
 /// `null`, all else is a text. A long whole number is an id: as a float it would be another.
-pub(super) fn json(cell: &Cow<'_, str>) -> Cow<'static, str> {
-    let Some(text) = recorded(cell) else { return Cow::Borrowed("null") };
+pub(super) fn json(cell: &str) -> Cow<'static, str> {
+    let Some(text) = recorded(&Cow::Borrowed(cell)) else { return Cow::Borrowed("null") };
     if text.eq_ignore_ascii_case("true") {
         return Cow::Borrowed("true");
     }
@@ -120,7 +120,7 @@ mod tests {
             ("=cmd|' /C calc'!A0", "\"=cmd|' /C calc'!A0\""),
             ("a \"b\"\n", "\"a \\\"b\\\"\\n\""),
         ] {
-            assert_eq!(json(&Cow::Borrowed(cell)), expected, "{cell:?}");
+            assert_eq!(json(cell), expected, "{cell:?}");
         }
     }
 }

@@ -204,7 +204,10 @@ impl RunRows {
             out.push_str(value);
         };
         for (at, key) in &self.kept {
-            push(key, row.fields.get(*at).map_or(Cow::Borrowed("null"), cell::json).as_ref());
+            push(
+                key,
+                row.fields.get(*at).map_or(Cow::Borrowed("null"), |cell| cell::json(cell)).as_ref(),
+            );
         }
         let score = end.score.as_ref().and_then(|score| match &score.value {
             ScoreValue::Number(number) => serde_json::to_string(number).ok(),
