@@ -82,7 +82,14 @@ fn a_table_gives_the_run_level_figures_that_can_be_counted_by_hand() {
             ("total_tokens", 2633.75, 21_070.0, 8.0),
         ],
     );
-    for name in ["first_step_accuracy", "mid_term_error_rate", "step_error_rate"] {
+    for name in [
+        "first_step_accuracy",
+        "mid_term_error_rate",
+        "step_error_rate",
+        "avg_steps",
+        "avg_retry_count",
+        "intervention_rate",
+    ] {
         assert_eq!(report["metrics"][name]["value"], Value::Null, "{name}");
     }
     warning(&report, "runs_without_steps");

@@ -104,6 +104,9 @@ pub(super) struct RunWire<S> {
     /// Whether it leaves completion because its last failed attempt is infra.
     #[serde(default, skip_serializing_if = "no")]
     infra_excused: bool,
+    /// Whether nothing is known of steps.
+    #[serde(default, skip_serializing_if = "no")]
+    steps_unknown: bool,
     /// Steps.
     #[serde(default, skip_serializing_if = "zero")]
     steps: u32,
@@ -254,6 +257,7 @@ impl<'r> RunWire<&'r str> {
             outcome: row.outcome.name(),
             limit: row.limit.map(Limit::name),
             infra_excused: row.infra_excused,
+            steps_unknown: row.steps_unknown,
             steps: row.steps,
             attempts: row.attempts,
             judged: row.judged,
@@ -331,6 +335,7 @@ impl RunWire<Box<str>> {
             outcome,
             limit,
             infra_excused: self.infra_excused,
+            steps_unknown: self.steps_unknown,
             steps: self.steps,
             attempts: self.attempts,
             judged: self.judged,

@@ -283,6 +283,7 @@ pub(super) fn blank(run: &Trajectory<'_>, source: RetrySource) -> RunRow {
         outcome: Outcome::Unknown,
         limit: None,
         infra_excused: false,
+        steps_unknown: run.steps_unknown,
         steps: 0,
         attempts: 0,
         judged: 0,

@@ -124,17 +124,10 @@ fn passed_limit(
     };
     #[expect(clippy::cast_precision_loss, reason = "limits above 2^53 are never reached")]
     let whole = |bound: Option<u64>| bound.map(|bound| bound as f64);
-    check(Limit::MaxSteps, whole(limits.max_steps), Some(f64::from(facts.steps)));
-    check(
-        Limit::MaxRetryPerStep,
-        whole(limits.max_retry_per_step),
-        Some(f64::from(facts.most_retries)),
-    );
-    check(
-        Limit::AllowedTotalRetries,
-        whole(limits.allowed_total_retries),
-        Some(f64::from(facts.retries)),
-    );
+    let counted = |number: u32| (!run.steps_unknown).then(|| f64::from(number));
+    check(Limit::MaxSteps, whole(limits.max_steps), counted(facts.steps));
+    check(Limit::MaxRetryPerStep, whole(limits.max_retry_per_step), counted(facts.most_retries));
+    check(Limit::AllowedTotalRetries, whole(limits.allowed_total_retries), counted(facts.retries));
     check(Limit::TimeoutSeconds, limits.timeout_seconds, facts.duration_seconds);
     check(Limit::MaxTokensPerStep, limits.max_tokens_per_step, facts.most_tokens);
     check(Limit::MaxTotalTokens, limits.max_total_tokens, facts.tokens.map(|t| t.total()));
@@ -209,10 +202,12 @@ impl<'f, 'a> FinalFields<'f, 'a> {
     fn run_fields(&self) -> RunFields<'f, std::borrow::Cow<'a, str>> {
         let (run, facts) = (self.run, self.facts);
         RunFields {
-            steps: facts.steps,
-            attempts: facts.attempts,
-            retries: facts.retries,
-            errors: facts.errors,
+            counts: (!run.steps_unknown).then_some([
+                facts.steps,
+                facts.attempts,
+                facts.retries,
+                facts.errors,
+            ]),
             duration_seconds: facts.duration_seconds,
             tokens: facts.tokens.map(|tokens| tokens.total()),
             cost_usd: facts.cost_usd,

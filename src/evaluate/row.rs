@@ -146,6 +146,9 @@ pub struct RunRow {
     /// Under `infra_errors: exclude`: not completed, and its last failed attempt is infra, so that
     /// it leaves completion and pass^k.
     pub infra_excused: bool,
+    /// Whether the source says nothing of steps, so that no count of steps, attempts, retries and
+    /// interventions is known.
+    pub steps_unknown: bool,
     /// Steps.
     pub steps: u32,
     /// Attempts, implied ones among them.

@@ -8,10 +8,8 @@ use crate::expr::{Field, FieldPath, Fields, RUN_FIELDS, Root, Segment};
 
 /// The fields of `run`, from wherever they are at hand. `T` is the text type of tags.
 pub(super) struct RunFields<'f, T> {
-    pub(super) steps: u32,
-    pub(super) attempts: u32,
-    pub(super) retries: u32,
-    pub(super) errors: u32,
+    /// Steps, attempts, retries and errors; `None` where the source says nothing of steps.
+    pub(super) counts: Option<[u32; 4]>,
     pub(super) duration_seconds: Option<f64>,
     pub(super) tokens: Option<f64>,
     pub(super) cost_usd: Option<f64>,
@@ -28,10 +26,10 @@ impl<'f, T: AsRef<str>> RunFields<'f, T> {
             return if segments.is_empty() { Field::Bool(true) } else { Field::Missing };
         };
         match (key.as_str(), rest) {
-            ("steps", []) => Field::Int(self.steps.into()),
-            ("attempts", []) => Field::Int(self.attempts.into()),
-            ("retries", []) => Field::Int(self.retries.into()),
-            ("errors", []) => Field::Int(self.errors.into()),
+            ("steps", []) => self.count(0),
+            ("attempts", []) => self.count(1),
+            ("retries", []) => self.count(2),
+            ("errors", []) => self.count(3),
             ("duration_seconds", []) => number_field(self.duration_seconds),
             ("tokens", []) => number_field(self.tokens),
             ("cost_usd", []) => number_field(self.cost_usd),
@@ -48,6 +46,11 @@ impl<'f, T: AsRef<str>> RunFields<'f, T> {
                 .map_or(Field::Missing, |(_, value)| text_field(Some(value.as_ref()))),
             _ => Field::Missing,
         }
+    }
+
+    fn count(&self, at: usize) -> Field<'f> {
+        let count = self.counts.as_ref().and_then(|counts| counts.get(at));
+        count.map_or(Field::Null, |count| Field::Int((*count).into()))
     }
 
     fn tags_json(&self) -> String {
@@ -71,10 +74,12 @@ pub(super) fn run_keys(segments: &[Segment], visit: &mut dyn FnMut(&str)) {
 impl Fields for RunRow {
     fn get<'a>(&'a self, path: &FieldPath) -> Field<'a> {
         let fields = RunFields {
-            steps: self.steps,
-            attempts: self.attempts,
-            retries: self.retries,
-            errors: self.failed_all,
+            counts: (!self.steps_unknown).then_some([
+                self.steps,
+                self.attempts,
+                self.retries,
+                self.failed_all,
+            ]),
             duration_seconds: self.duration_seconds,
             tokens: self.tokens.map(|tokens| tokens.total()),
             cost_usd: self.cost_usd,

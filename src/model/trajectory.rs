@@ -61,6 +61,9 @@ pub struct Trajectory<'a> {
     /// True where the order of the steps is unknown (checkpoints without plan or time):
     /// first-step and mid-run figures are then n/a for this run.
     pub order_unknown: bool,
+    /// True where the source tells of runs alone (tables with a row a run): no figure of steps,
+    /// attempts, retries and interventions is known, which is not the same as 0.
+    pub steps_unknown: bool,
     /// Records that are no step but that rule 3 of retry inference must see are kept
     /// among the attempts with `turn` set; this says that the format mixes turns and calls.
     pub attempts: Vec<Attempt<'a>>,

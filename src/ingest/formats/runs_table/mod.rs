@@ -305,6 +305,7 @@ impl RowReader for RunRows {
             tokens: cells.tokens(columns),
             cost_usd: cells.amount(columns.cost),
             final_output,
+            steps_unknown: true,
             ..Trajectory::default()
         };
         Ok(Parsed { runs: vec![run], issues: cells.issues })
