@@ -17,7 +17,7 @@ use crate::render::{
 
 /// Reads, judges, computes and writes.
 pub(super) fn run(args: &Analyze, global: &Global) -> Outcome {
-    output::check(&args.output, true)?;
+    output::check(&args.output, output::More::Lines)?;
     let by = args.by.as_deref().map(By::parse).transpose()?;
     let loaded = Loaded::config(&args.input.reading, global)?;
     let (mut set, _) = runs::read(
@@ -87,6 +87,8 @@ pub(super) fn run(args: &Analyze, global: &Global) -> Outcome {
             figure_lines(&analysis).iter().map(|line| compact_json(line) + "\n").collect()
         }),
         csv: Some(&|| figures_csv(&figure_lines(&analysis))),
+        junit: None,
+        sarif: None,
         rows: Some(&set.rows),
     };
     output::emit(&forms, &args.output, global)?;
@@ -110,7 +112,7 @@ fn inputs(set: &Set) -> Vec<InputWire> {
         .collect()
 }
 
-fn warning(warning: &Warning) -> WarningWire {
+pub(super) fn warning(warning: &Warning) -> WarningWire {
     WarningWire {
         code: warning.code.clone(),
         message: warning.message.clone(),

@@ -49,6 +49,10 @@ pub(crate) enum Command {
     Show(Show),
     /// Tell what a metric means, and with traces which runs are in it
     Explain(Explain),
+    /// Set two sets of runs side by side
+    Compare(Compare),
+    /// Judge whether runs are worse than a baseline, with exit codes for CI
+    Gate(Gate),
     /// Print a JSON Schema
     Schema(Schema),
     /// Write an eval config and the folder .agenteval to start from
@@ -116,6 +120,12 @@ pub(crate) enum Form {
     /// For `-o FILE.parquet` alone: a table does not go to a terminal
     #[value(skip)]
     Parquet,
+    /// For `-o FILE.xml` alone
+    #[value(skip)]
+    Junit,
+    /// For `-o FILE.sarif` alone
+    #[value(skip)]
+    Sarif,
 }
 
 /// Where the results of commands go that have no lines of figures.
@@ -136,14 +146,25 @@ pub(crate) enum PageForm {
     Markdown,
 }
 
+impl From<PageForm> for Form {
+    fn from(form: PageForm) -> Self {
+        match form {
+            PageForm::Table => Self::Table,
+            PageForm::Json => Self::Json,
+            PageForm::Markdown => Self::Markdown,
+        }
+    }
+}
+
 impl From<&PageOutput> for Output {
     fn from(page: &PageOutput) -> Self {
-        let output = match page.output {
-            PageForm::Table => Form::Table,
-            PageForm::Json => Form::Json,
-            PageForm::Markdown => Form::Markdown,
-        };
-        Self { output, files: page.files.clone() }
+        Self { output: page.output.into(), files: page.files.clone() }
+    }
+}
+
+impl From<&GateOutput> for Output {
+    fn from(gate: &GateOutput) -> Self {
+        Self { output: gate.output.into(), files: gate.files.clone() }
     }
 }
 
@@ -190,6 +211,94 @@ pub(crate) struct Explain {
     pub(crate) reading: Reading,
     #[command(flatten)]
     pub(crate) output: PageOutput,
+}
+
+/// How two sets of runs are held against each other.
+#[derive(Debug, Clone, ClapArgs)]
+pub(crate) struct Against {
+    /// Folder of baselines [default: .agenteval/baselines in this folder or above]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) store: Option<PathBuf>,
+    /// Go on, with a warning, where the sides were judged by different configs
+    #[arg(long)]
+    pub(crate) allow_different_config: bool,
+    /// Use strict p-values, which never err more often than they say, instead of mid-p
+    #[arg(long)]
+    pub(crate) exact: bool,
+}
+
+#[derive(Debug, Clone, ClapArgs)]
+pub(crate) struct Compare {
+    /// A path, or the name of a baseline
+    pub(crate) a: PathBuf,
+    /// A path, or the name of a baseline
+    pub(crate) b: PathBuf,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+    #[command(flatten)]
+    pub(crate) against: Against,
+    #[command(flatten)]
+    pub(crate) output: PageOutput,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum BaselineMissing {
+    /// Fail: there is nothing to compare with
+    Fail,
+    /// Warn, and hold the thresholds alone: for a first run
+    Warn,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OnInconclusive {
+    /// Exit with 0
+    Warn,
+    /// Exit with 3
+    Fail,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Github {
+    /// Under GitHub Actions: a summary of the job, and annotations
+    Auto,
+    /// Neither
+    Off,
+}
+
+#[derive(Debug, Clone, ClapArgs)]
+pub(crate) struct Gate {
+    #[command(flatten)]
+    pub(crate) input: Input,
+    /// Baseline to compare with; without one only the thresholds of the config are held
+    #[arg(long, value_name = "NAME")]
+    pub(crate) baseline: Option<String>,
+    /// What to do where there is no such baseline
+    #[arg(long, value_enum, default_value_t = BaselineMissing::Fail)]
+    pub(crate) baseline_missing: BaselineMissing,
+    /// Leave tasks without a partner, and runs that are there twice, without failing for them
+    #[arg(long)]
+    pub(crate) allow_unmatched: bool,
+    /// What to do where the evidence decides nothing [default: `gate.inconclusive` of the config, else warn]
+    #[arg(long, value_enum)]
+    pub(crate) inconclusive: Option<OnInconclusive>,
+    /// What to write under GitHub Actions
+    #[arg(long, value_enum, default_value_t = Github::Auto)]
+    pub(crate) github: Github,
+    #[command(flatten)]
+    pub(crate) against: Against,
+    #[command(flatten)]
+    pub(crate) output: GateOutput,
+}
+
+/// Where the results of the gate go.
+#[derive(Debug, Clone, ClapArgs)]
+pub(crate) struct GateOutput {
+    /// Form of the output
+    #[arg(long, value_enum, default_value_t = PageForm::Table)]
+    pub(crate) output: PageForm,
+    /// Write a file as well; its ending picks the form (.json .md .txt, .xml for JUnit, .sarif)
+    #[arg(short = 'o', value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -13,7 +13,7 @@ use crate::render::{ExplainWire, PartWire, explanation_doc, figure_wire, mask, p
 /// Tells the definition, and with paths the runs.
 pub(super) fn run(args: &Explain, global: &Global) -> Outcome {
     let output = Output::from(&args.output);
-    output::check(&output, false)?;
+    output::check(&output, output::More::Nothing)?;
     let metric = find(&args.metric)?;
     let mut wire = ExplainWire::of(metric);
     let mut figure = None;
@@ -36,6 +36,8 @@ pub(super) fn run(args: &Explain, global: &Global) -> Outcome {
         json: &|| pretty_json(&wire),
         ndjson: None,
         csv: None,
+        junit: None,
+        sarif: None,
         rows: None,
     };
     output::emit(&forms, &output, global)?;

@@ -21,7 +21,7 @@ struct Look {
 /// Reads everything and tells what is there.
 pub(super) fn run(args: &Inspect, global: &Global) -> Outcome {
     let output = Output::from(&args.output);
-    output::check(&output, false)?;
+    output::check(&output, output::More::Nothing)?;
     let loaded = Loaded::config(&args.input.reading, global)?;
     let (set, looks) = runs::read(
         &args.input.paths,
@@ -37,6 +37,8 @@ pub(super) fn run(args: &Inspect, global: &Global) -> Outcome {
         json: &|| pretty_json(&wire),
         ndjson: None,
         csv: None,
+        junit: None,
+        sarif: None,
         rows: None,
     };
     output::emit(&forms, &output, global)?;

@@ -3,10 +3,13 @@
 //! Owns arguments, files that are written, progress, and exit codes. Results go to standard output,
 //! everything else to standard error. Refuses to compute.
 
+mod against;
 mod analyze;
 mod args;
 mod ci;
+mod compare;
 mod explain;
+mod gate;
 mod init;
 mod inspect;
 mod output;
@@ -103,6 +106,8 @@ fn dispatch(args: Args) -> Outcome {
         Command::Inspect(inspect) => inspect::run(&inspect, &args.global),
         Command::Show(show) => show::run(&show, &args.global),
         Command::Explain(explain) => explain::run(&explain, &args.global),
+        Command::Compare(compare) => compare::run(&compare, &args.global),
+        Command::Gate(gate) => gate::run(&gate, &args.global),
         Command::Schema(schema) => schema::run(&schema),
         Command::Init(init) => init::run(&init),
         Command::Completions { shell } => {

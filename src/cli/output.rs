@@ -19,6 +19,10 @@ pub(crate) struct Forms<'f> {
     /// `None` where the command has no lines.
     pub(crate) ndjson: Option<&'f dyn Fn() -> String>,
     pub(crate) csv: Option<&'f dyn Fn() -> String>,
+    /// For test reporters of CI; `None` where the command judges nothing.
+    pub(crate) junit: Option<&'f dyn Fn() -> String>,
+    /// For code scanning; `None` where the command finds nothing.
+    pub(crate) sarif: Option<&'f dyn Fn() -> String>,
     /// The runs, for a table of them; `None` where the command has none.
     #[cfg_attr(not(feature = "tables"), expect(dead_code, reason = "only tables read it"))]
     pub(crate) rows: Option<&'f [RunRow]>,
@@ -33,22 +37,41 @@ fn form_of(path: &Path) -> Result<Form, Failure> {
         Some("md") => Ok(Form::Markdown),
         Some("txt") => Ok(Form::Table),
         Some("parquet") => Ok(Form::Parquet),
+        Some("xml") => Ok(Form::Junit),
+        Some("sarif") => Ok(Form::Sarif),
         _ => Err(Failure::usage(format!(
-            "-o {}: no output has this ending; known: .json .ndjson .csv .md .txt .parquet",
+            "-o {}: no output has this ending; known: .json .ndjson .csv .md .txt .parquet .xml .sarif",
             path.display()
         ))),
     }
 }
 
+/// The kinds of output that a command has beside tables, JSON and Markdown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum More {
+    /// None.
+    Nothing,
+    /// Lines of figures: CSV, NDJSON and Parquet.
+    Lines,
+    /// Reports for CI: JUnit and SARIF.
+    Reports,
+}
+
 /// Checks that every form that was asked for exists, before any work is done.
-pub(crate) fn check(output: &Output, lines: bool) -> Result<(), Failure> {
+pub(crate) fn check(output: &Output, more: More) -> Result<(), Failure> {
     let mut forms = vec![output.output];
     for file in &output.files {
         forms.push(form_of(file)?);
     }
     let tabular = |form: &Form| matches!(form, Form::Csv | Form::Ndjson | Form::Parquet);
-    if !lines && forms.iter().any(tabular) {
+    if more != More::Lines && forms.iter().any(tabular) {
         return Err(Failure::usage("this command has no csv, ndjson or parquet output; use json"));
+    }
+    let report = |form: &Form| matches!(form, Form::Junit | Form::Sarif);
+    if more != More::Reports && forms.iter().any(report) {
+        return Err(Failure::usage(
+            "this command has no JUnit or SARIF output: `agenteval gate` has; use json",
+        ));
     }
     if cfg!(not(feature = "tables")) && forms.contains(&Form::Parquet) {
         return Err(Failure::usage(
@@ -107,6 +130,8 @@ fn content(forms: &Forms<'_>, form: Form, style: Style) -> String {
         Form::Json => (forms.json)(),
         Form::Ndjson => forms.ndjson.map(|lines| lines()).unwrap_or_default(),
         Form::Csv => forms.csv.map(|lines| lines()).unwrap_or_default(),
+        Form::Junit => forms.junit.map(|report| report()).unwrap_or_default(),
+        Form::Sarif => forms.sarif.map(|report| report()).unwrap_or_default(),
         // Never asked for here: it is no text.
         Form::Parquet => String::new(),
     }
@@ -163,6 +188,15 @@ pub(crate) fn write_file(path: &Path, content: &[u8]) -> Result<(), Failure> {
     }
     file.persist(&target).map_err(|error| fail(error.error))?;
     Ok(())
+}
+
+/// Adds to the end of a file that others write too, such as the summary of a CI job.
+pub(crate) fn append_file(path: &Path, content: &str) -> Result<(), Failure> {
+    let fail =
+        |error: std::io::Error| Failure::usage(format!("cannot write {}: {error}", path.display()));
+    let mut file =
+        std::fs::OpenOptions::new().append(true).create(true).open(path).map_err(fail)?;
+    file.write_all(content.as_bytes()).map_err(fail)
 }
 
 /// A new file with the rights that files usually have; temporary ones would be private.

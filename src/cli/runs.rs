@@ -149,7 +149,7 @@ fn threads(reading: &Reading) -> Result<usize, Failure> {
     }
 }
 
-fn load_plan(path: &Path) -> Result<Arc<Plan>, Failure> {
+pub(crate) fn load_plan(path: &Path) -> Result<Arc<Plan>, Failure> {
     let name = path.display().to_string();
     let text = std::fs::read_to_string(path)
         .map_err(|error| Failure::usage(format!("cannot read the plan {name}: {error}")))?;

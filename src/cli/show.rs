@@ -12,7 +12,7 @@ use crate::render::{Doc, pretty_json, timeline_doc, timeline_wire};
 /// Finds the run, or the trials of the task, and shows them.
 pub(super) fn run(args: &Show, global: &Global) -> Outcome {
     let output = Output::from(&args.output);
-    output::check(&output, false)?;
+    output::check(&output, output::More::Nothing)?;
     let loaded = Loaded::config(&args.input.reading, global)?;
     let wanted = args.run.as_str();
     let place = Place::parse(wanted);
@@ -78,7 +78,15 @@ pub(super) fn run(args: &Show, global: &Global) -> Outcome {
         pretty_json(&wires)
     };
     output::emit(
-        &Forms { doc: &doc, json: &json, ndjson: None, csv: None, rows: None },
+        &Forms {
+            doc: &doc,
+            json: &json,
+            ndjson: None,
+            csv: None,
+            junit: None,
+            sarif: None,
+            rows: None,
+        },
         &output,
         global,
     )?;

@@ -1,0 +1,119 @@
+//! The two sides of a comparison: runs that are read now, and stored baselines.
+
+use std::path::{Path, PathBuf};
+
+use super::args::{Against, Global, Output, Reading};
+use super::runs::{self, Loaded, Set, Warning};
+use super::{Failure, complain};
+use crate::baseline::{
+    Baseline, BaselineError, ConfigDifference, Judging, ReadBy, Store, masked_row,
+};
+use crate::evaluate::RunRow;
+
+impl From<BaselineError> for Failure {
+    fn from(error: BaselineError) -> Self {
+        Self::usage(error.to_string())
+    }
+}
+
+/// The store that `--store` names, else the one of this folder.
+pub(crate) fn store(named: Option<&Path>) -> Result<Store, Failure> {
+    match named {
+        Some(folder) => Ok(Store::open(folder)),
+        None => std::env::current_dir()
+            .map(|here| Store::find(&here))
+            .map_err(|error| Failure::usage(format!("cannot tell the current folder: {error}"))),
+    }
+}
+
+/// One side: its rows as baselines keep them, so that both sides pair, and how they were judged.
+pub(crate) struct Sided {
+    /// What reports call it.
+    pub(crate) name: String,
+    pub(crate) rows: Vec<RunRow>,
+    pub(crate) judging: Judging,
+    /// The baseline, where it is one.
+    pub(crate) stored: Option<Baseline>,
+    pub(crate) warnings: Vec<Warning>,
+}
+
+/// Reads and judges paths as one side.
+pub(crate) fn read(
+    paths: &[PathBuf],
+    reading: &Reading,
+    global: &Global,
+    loaded: &Loaded,
+    output: &Output,
+) -> Result<(Sided, Set), Failure> {
+    let (mut set, _) = runs::read(paths, reading, global, loaded, output, &|judge, state, run| {
+        (judge.row(state, run), ())
+    })?;
+    set.warn(global);
+    set.require_runs()?;
+    let plan = reading.plan.as_deref().map(runs::load_plan).transpose()?;
+    let by = ReadBy {
+        filter: reading.filter.as_deref(),
+        plan: plan.as_deref(),
+        format: reading.format.as_deref(),
+    };
+    let shown: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+    let sided = Sided {
+        name: shown.join(" "),
+        rows: set.rows.iter().map(masked_row).collect(),
+        judging: Judging::of(&loaded.config, by),
+        stored: None,
+        warnings: std::mem::take(&mut set.warnings),
+    };
+    Ok((sided, set))
+}
+
+impl Sided {
+    /// A stored baseline as one side.
+    pub(crate) fn stored(mut baseline: Baseline) -> Self {
+        Self {
+            name: baseline.name.clone(),
+            rows: std::mem::take(&mut baseline.rows),
+            judging: baseline.judging.clone(),
+            stored: Some(baseline),
+            warnings: Vec::new(),
+        }
+    }
+}
+
+/// Refuses sides that were judged differently, or warns where that is allowed.
+pub(crate) fn same_judging(
+    before: &Sided,
+    after: &Sided,
+    against: &Against,
+    global: &Global,
+) -> Result<Vec<Warning>, Failure> {
+    let differences: Vec<ConfigDifference> = match (&before.stored, &after.stored) {
+        (Some(before), _) => before.differences(&after.judging),
+        (None, Some(after)) => after.differences(&before.judging),
+        (None, None) => before.judging.differences(&after.judging),
+    };
+    if differences.is_empty() {
+        return Ok(Vec::new());
+    }
+    let listed: Vec<String> = differences.iter().map(ToString::to_string).collect();
+    let what = format!(
+        "`{}` and `{}` were judged differently: {}",
+        before.name,
+        after.name,
+        listed.join("; ")
+    );
+    if !against.allow_different_config {
+        return Err(Failure::usage(format!(
+            "{what}; judge both by one config (`agenteval baseline bless` moves a baseline), or compare all the same with --allow-different-config"
+        )));
+    }
+    if !global.quiet {
+        complain(&format!("warning: different_config: {what}"));
+    }
+    Ok(vec![Warning {
+        code: "different_config".to_owned(),
+        message: what,
+        count: 1,
+        place: String::new(),
+    }])
+}

@@ -1,0 +1,73 @@
+//! `agenteval compare`: two sets of runs side by side.
+
+use std::path::Path;
+
+use super::against::{self, Sided, same_judging};
+use super::args::{Compare, Global, Output};
+use super::output::{self, Forms, More};
+use super::runs::Loaded;
+use super::{Failure, Outcome};
+use crate::compare::{Comparison, GateOptions, TestOptions};
+use crate::exit::Status;
+use crate::render::{comparison_doc, comparison_wire, pretty_json};
+
+/// Reads both sides, compares and writes.
+pub(super) fn run(args: &Compare, global: &Global) -> Outcome {
+    let output = Output::from(&args.output);
+    output::check(&output, More::Nothing)?;
+    let loaded = Loaded::config(&args.reading, global)?;
+    let before = side(&args.a, args, global, &loaded, &output)?;
+    let after = side(&args.b, args, global, &loaded, &output)?;
+    let mut warnings = same_judging(&before, &after, &args.against, global)?;
+    warnings.extend(before.warnings.iter().chain(&after.warnings).cloned());
+    let config = &loaded.config;
+    let options = GateOptions {
+        tests: TestOptions {
+            alpha: config.gate.alpha,
+            exact: args.against.exact,
+            ..TestOptions::default()
+        },
+        ..GateOptions::default()
+    };
+    let comparison = Comparison::of(&before.rows, &after.rows, config, &options);
+    let names = (before.name.as_str(), after.name.as_str());
+    let doc = || comparison_doc(&comparison, names);
+    let wire = || {
+        let warnings = warnings.iter().map(super::analyze::warning).collect();
+        pretty_json(&comparison_wire(&comparison, names, warnings))
+    };
+    let forms = Forms {
+        doc: &doc,
+        json: &wire,
+        ndjson: None,
+        csv: None,
+        junit: None,
+        sarif: None,
+        rows: None,
+    };
+    output::emit(&forms, &output, global)?;
+    Ok(Status::Done)
+}
+
+/// A path that is there, else a baseline of this name.
+fn side(
+    given: &Path,
+    args: &Compare,
+    global: &Global,
+    loaded: &Loaded,
+    output: &Output,
+) -> Result<Sided, Failure> {
+    let glob = given.to_str().is_some_and(|text| text.contains(['*', '?', '[']));
+    if given.exists() || given.as_os_str() == "-" || glob {
+        let paths = [given.to_owned()];
+        return Ok(against::read(&paths, &args.reading, global, loaded, output)?.0);
+    }
+    let Some(name) = given.to_str() else {
+        return Err(Failure::usage(format!("{}: there is no such file", given.display())));
+    };
+    let store = against::store(args.against.store.as_deref())?;
+    match store.load(name) {
+        Ok(baseline) => Ok(Sided::stored(baseline)),
+        Err(error) => Err(Failure::usage(format!("{name} is no file or folder, and {error}"))),
+    }
+}

@@ -1,0 +1,147 @@
+//! `agenteval gate`: the regression gate for CI.
+
+use super::against::{self, Sided, same_judging};
+use super::args::{BaselineMissing, Gate as Args, Github, Global, OnInconclusive, Output};
+use super::output::{self, Forms, More};
+use super::runs::{Loaded, Warning};
+use super::{Failure, Outcome, complain};
+use crate::baseline::BaselineError;
+use crate::compare::{Gate, GateOptions, TestOptions, Verdict};
+use crate::config::Inconclusive;
+use crate::exit::Status;
+use crate::render::{
+    GateContext, gate_annotations, gate_doc, gate_junit, gate_sarif, gate_wire, markdown,
+    pretty_json,
+};
+
+/// Reads, compares, judges and writes.
+pub(super) fn run(args: &Args, global: &Global) -> Outcome {
+    let output = Output::from(&args.output);
+    output::check(&output, More::Reports)?;
+    let loaded = Loaded::config(&args.input.reading, global)?;
+    let mut missing = None;
+    let baseline = match &args.baseline {
+        None => None,
+        Some(name) => match against::store(args.against.store.as_deref())?.load(name) {
+            Ok(baseline) => Some(Sided::stored(baseline)),
+            Err(error @ BaselineError::Missing { .. })
+                if args.baseline_missing == BaselineMissing::Warn =>
+            {
+                missing = Some(error.to_string());
+                None
+            }
+            Err(BaselineError::Missing { .. }) => {
+                let error = against::store(args.against.store.as_deref())?.missing(name);
+                return Err(Failure::usage(format!(
+                    "{error}; `agenteval baseline save {name} PATH...` makes one, --baseline-missing warn lets a first run pass"
+                )));
+            }
+            Err(error) => return Err(error.into()),
+        },
+    };
+    if baseline.is_none() && missing.is_none() && loaded.config.thresholds.is_empty() {
+        return Err(Failure::usage(
+            "there is nothing to hold the runs against: name a baseline with --baseline, or set `thresholds` in the config",
+        ));
+    }
+    let (candidate, _) =
+        against::read(&args.input.paths, &args.input.reading, global, &loaded, &output)?;
+    let mut warnings = Vec::new();
+    if let Some(message) = missing {
+        warnings.push(told(global, "baseline_missing", message));
+    }
+    if let Some(baseline) = &baseline {
+        warnings.extend(same_judging(baseline, &candidate, &args.against, global)?);
+    }
+    let options = GateOptions {
+        tests: TestOptions {
+            alpha: loaded.config.gate.alpha,
+            exact: args.against.exact,
+            ..TestOptions::default()
+        },
+        allow_unmatched: args.allow_unmatched,
+        pooled: baseline
+            .as_ref()
+            .and_then(|side| side.stored.as_ref())
+            .is_some_and(|stored| stored.saves.len() > 1),
+    };
+    let rows = baseline.as_ref().map(|side| side.rows.as_slice());
+    let gate = Gate::of(rows, &candidate.rows, &loaded.config, &options);
+    for notice in &gate.notices {
+        let warning = Warning {
+            code: notice.code.to_owned(),
+            message: notice.message.clone(),
+            count: notice.count,
+            place: String::new(),
+        };
+        warnings.push(said(global, warning));
+    }
+    warnings.extend(candidate.warnings.iter().cloned());
+    write(args, global, &output, &gate, baseline.as_ref(), &candidate, &warnings)?;
+    let inconclusive_fails = match args.inconclusive {
+        Some(given) => given == OnInconclusive::Fail,
+        None => loaded.config.gate.inconclusive == Inconclusive::Fail,
+    };
+    Ok(match gate.verdict {
+        Verdict::Regression => Status::Regression,
+        Verdict::Inconclusive if inconclusive_fails => Status::Inconclusive,
+        Verdict::Pass | Verdict::Improved | Verdict::Inconclusive => Status::Done,
+    })
+}
+
+fn told(global: &Global, code: &str, message: String) -> Warning {
+    said(global, Warning { code: code.to_owned(), message, count: 1, place: String::new() })
+}
+
+/// Prints a warning that reading did not.
+fn said(global: &Global, warning: Warning) -> Warning {
+    if !global.quiet {
+        complain(&format!("warning: {}", warning.line()));
+    }
+    warning
+}
+
+/// Writes the verdict in all forms that were asked for, and what GitHub Actions takes.
+fn write(
+    args: &Args,
+    global: &Global,
+    output: &Output,
+    gate: &Gate,
+    baseline: Option<&Sided>,
+    candidate: &Sided,
+    warnings: &[Warning],
+) -> Result<(), Failure> {
+    let stored = baseline.and_then(|side| side.stored.as_ref());
+    let context = GateContext {
+        baseline: stored.map(|stored| (stored.name.clone(), stored.sha256.clone())),
+        store: args.against.store.as_ref().map(|store| store.display().to_string()),
+        candidate: candidate.name.clone(),
+        warnings: warnings.iter().map(super::analyze::warning).collect(),
+    };
+    let doc = || gate_doc(gate, &context);
+    let json = || pretty_json(&gate_wire(gate, &context));
+    let junit = || gate_junit(gate, &context);
+    let sarif = || pretty_json(&gate_sarif(gate, &context));
+    let forms = Forms {
+        doc: &doc,
+        json: &json,
+        ndjson: None,
+        csv: None,
+        junit: Some(&junit),
+        sarif: Some(&sarif),
+        rows: None,
+    };
+    output::emit(&forms, output, global)?;
+    let on_github = std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true");
+    if on_github && args.github == Github::Auto {
+        // Commands of GitHub Actions are read from either stream; results alone go to stdout.
+        for line in gate_annotations(gate, &context) {
+            complain(&line);
+        }
+        if let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty())
+        {
+            output::append_file(std::path::Path::new(&path), &markdown(&doc()))?;
+        }
+    }
+    Ok(())
+}
