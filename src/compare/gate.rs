@@ -45,6 +45,8 @@ pub struct GatedMetric {
     pub harm: Harm,
     /// `p_harm` after Holm's correction over the gated figures.
     pub p_adjusted: Option<f64>,
+    /// `p_gain` after the same correction.
+    pub gain_adjusted: Option<f64>,
     /// How much worse is accepted, in the figure's unit.
     pub margin: Option<f64>,
     /// The verdict.
@@ -273,6 +275,7 @@ fn one(
         margin: margin(metric, &evidence, config),
         harm,
         p_adjusted: None,
+        gain_adjusted: None,
         verdict: Verdict::Inconclusive,
         within_tolerance: false,
         detectable: None,
@@ -297,6 +300,7 @@ fn adjust(gated: &mut [GatedMetric], levels: Levels, options: &GateOptions) {
     for ((metric, p_harm), p_gain) in gated.iter_mut().zip(harm).zip(gain) {
         let bound = metric.harm.bound;
         metric.p_adjusted = p_harm;
+        metric.gain_adjusted = p_gain;
         let Some(margin) = metric.margin else { continue };
         metric.verdict = decide(p_harm, p_gain, bound, margin, levels);
         let sure = p_harm.is_some_and(|p| p <= levels.harm);
