@@ -11,7 +11,7 @@ use crate::exit::Status;
 use crate::metrics::{Analysis, Bound, Set as FigureSet, Split, hold, metric};
 use crate::render::{
     ConfigWire, Doc, FilterWire, InputWire, ReportParts, ThresholdWire, WarningWire, analysis_doc,
-    compact_json, count, figure_lines, figure_value, figures_csv, pretty_json, report_wire,
+    compact_json, count, figure_lines, figures_csv, pretty_json, report_wire, threshold_line,
     threshold_wire,
 };
 
@@ -147,21 +147,6 @@ fn threshold_lines(thresholds: &[ThresholdWire], analysis: &Analysis, doc: &mut 
         doc.line("");
     }
     for threshold in thresholds {
-        let Some(entry) = metric(threshold.metric) else { continue };
-        let show = |value| figure_value(entry, value);
-        let certain = match (threshold.verdict, threshold.certain, threshold.interval) {
-            ("unknown", ..) => "",
-            (_, true, _) => ", and so is its whole interval",
-            (_, false, true) => ", but its interval does not settle it",
-            (_, false, false) => ", with no interval to settle it",
-        };
-        doc.line(format!(
-            "{whose}threshold {} {} {}: {} ({}{certain})",
-            threshold.metric,
-            threshold.bound,
-            show(Some(threshold.limit)),
-            threshold.verdict,
-            show(threshold.value),
-        ));
+        doc.line(format!("{whose}{}", threshold_line(threshold)));
     }
 }

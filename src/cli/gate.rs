@@ -77,7 +77,7 @@ pub(super) fn run(args: &Args, global: &Global) -> Outcome {
         warnings.push(said(global, warning));
     }
     warnings.extend(candidate.warnings.iter().cloned());
-    write(args, global, &output, &gate, baseline.as_ref(), &candidate, &warnings)?;
+    write(args, global, &output, &gate, baseline.as_ref(), &warnings)?;
     let inconclusive_fails = match args.inconclusive {
         Some(given) => given == OnInconclusive::Fail,
         None => loaded.config.gate.inconclusive == Inconclusive::Fail,
@@ -108,14 +108,13 @@ fn write(
     output: &Output,
     gate: &Gate,
     baseline: Option<&Sided>,
-    candidate: &Sided,
     warnings: &[Warning],
 ) -> Result<(), Failure> {
     let stored = baseline.and_then(|side| side.stored.as_ref());
     let context = GateContext {
         baseline: stored.map(|stored| (stored.name.clone(), stored.sha256.clone())),
         store: args.against.store.as_ref().map(|store| store.display().to_string()),
-        candidate: candidate.name.clone(),
+        candidate: args.input.paths.iter().map(|path| path.display().to_string()).collect(),
         warnings: warnings.iter().map(super::analyze::warning).collect(),
     };
     let doc = || gate_doc(gate, &context);

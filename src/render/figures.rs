@@ -8,9 +8,10 @@ use super::doc::{Column, Doc, Table};
 use super::json::rounded;
 use super::mask::mask;
 use super::number::{count, percent, plain};
+use super::report::ThresholdWire;
 use super::safe::shorten;
 use crate::evaluate::{Limit, Outcome};
-use crate::metrics::{Analysis, Counts, Figure, Group, Measured, Metric, Shape};
+use crate::metrics::{Analysis, Counts, Figure, Group, Measured, Metric, Shape, metric};
 use crate::model::Unit;
 
 /// One figure of one group, for CSV and NDJSON.
@@ -205,6 +206,29 @@ pub fn figure_value(metric: &Metric, value: Option<f64>) -> String {
         Unit::Tokens => plain(value, 0),
         Unit::Usd => format!("${}", plain(value, 4)),
     }
+}
+
+/// What became of a bound, in a sentence.
+#[must_use]
+pub fn threshold_line(threshold: &ThresholdWire) -> String {
+    let show = |value: Option<f64>| match metric(threshold.metric) {
+        Some(entry) => figure_value(entry, value),
+        None => value.map_or("n/a".to_owned(), |value| plain(value, 2)),
+    };
+    let certain = match (threshold.verdict, threshold.certain, threshold.interval) {
+        ("unknown", ..) => "",
+        (_, true, _) => ", and so is its whole interval",
+        (_, false, true) => ", but its interval does not settle it",
+        (_, false, false) => ", with no interval to settle it",
+    };
+    format!(
+        "threshold {} {} {}: {} ({}{certain})",
+        threshold.metric,
+        threshold.bound,
+        show(Some(threshold.limit)),
+        threshold.verdict,
+        show(threshold.value),
+    )
 }
 
 fn interval(metric: &Metric, figure: &Figure) -> String {

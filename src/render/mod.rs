@@ -4,26 +4,39 @@
 //! out of it: terminal controls, Markdown, CSV formulas and JSON are escaped here, secrets masked.
 //! Refuses to open files: renderers return text, `cli/` writes it.
 
+mod change;
+mod compare;
 mod csv;
 mod doc;
 mod explain;
 mod figures;
+mod finding;
+mod gate;
+mod gate_json;
+mod github;
 mod inspect;
 mod json;
+mod junit;
 mod markdown;
 mod mask;
 mod number;
 mod report;
 mod safe;
+mod sarif;
 mod show;
 mod text;
 
+pub use compare::{ComparisonWire, comparison_doc, comparison_wire};
 pub use csv::figures_csv;
 pub use doc::{Align, Block, Column, Doc, Fit, Table};
 pub use explain::{ExplainWire, PartWire, explanation_doc};
-pub use figures::{FigureLine, analysis_doc, figure_lines, figure_value};
+pub use figures::{FigureLine, analysis_doc, figure_lines, figure_value, threshold_line};
+pub use gate::{GateContext, gate_doc};
+pub use gate_json::{GateReport, gate_wire};
+pub use github::gate_annotations;
 pub use inspect::{FileWire, InspectWire, IssueWire, TokensWire, inspect_doc};
 pub use json::{compact_json, pretty_json};
+pub use junit::gate_junit;
 pub use markdown::markdown;
 pub use mask::mask;
 pub use number::{bytes, count, percent, plain, seconds};
@@ -32,5 +45,6 @@ pub use report::{
     WarningWire, figure_wire, report_wire, threshold_wire,
 };
 pub use safe::{one_line, shorten, shorten_start, wrap};
+pub use sarif::{SarifLog, gate_sarif};
 pub use show::{TimelineWire, timeline_doc, timeline_wire};
 pub use text::{Style, text};

@@ -122,7 +122,7 @@ struct CountsWire {
 
 /// A map that keeps its order.
 #[derive(Debug, Clone, PartialEq)]
-struct Ordered<T>(Vec<(&'static str, T)>);
+pub(super) struct Ordered<T>(pub(super) Vec<(&'static str, T)>);
 
 impl<T: Serialize> Serialize for Ordered<T> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
