@@ -53,6 +53,8 @@ pub(crate) enum Command {
     Compare(Compare),
     /// Judge whether runs are worse than a baseline, with exit codes for CI
     Gate(Gate),
+    /// Keep the runs that others are compared with
+    Baseline(Baseline),
     /// Print a JSON Schema
     Schema(Schema),
     /// Write an eval config and the folder .agenteval to start from
@@ -309,6 +311,8 @@ pub(crate) enum SchemaKind {
     Trace,
     /// The JSON report of analyze
     Report,
+    /// A stored baseline
+    Baseline,
 }
 
 #[derive(Debug, Clone, ClapArgs)]
@@ -334,4 +338,108 @@ pub(crate) enum Ci {
     Github,
     /// .gitlab-ci.agenteval.yml, to be included
     Gitlab,
+}
+
+#[derive(Debug, Clone, ClapArgs)]
+pub(crate) struct Baseline {
+    #[command(subcommand)]
+    pub(crate) command: BaselineCommand,
+}
+
+#[derive(Debug, Clone, Subcommand)]
+pub(crate) enum BaselineCommand {
+    /// Save runs under a name
+    Save(BaselineSave),
+    /// Put other runs in the place of a baseline, with a reason
+    Bless(BaselineBless),
+    /// List the baselines
+    List(BaselineList),
+    /// Show what a baseline is, how it came to be, and its figures
+    Show(BaselineShow),
+    /// Remove a baseline
+    Rm(BaselineRemove),
+}
+
+/// Where baselines are.
+#[derive(Debug, Clone, ClapArgs)]
+pub(crate) struct StoreFlag {
+    /// Folder of the baselines [default: .agenteval/baselines in this folder or above]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) store: Option<PathBuf>,
+}
+
+/// When and at which commit something is stored.
+#[derive(Debug, Clone, ClapArgs)]
+pub(crate) struct OriginFlags {
+    /// Commit of the runs [default: GITHUB_SHA, else CI_COMMIT_SHA, else that of the git clone]
+    #[arg(long, value_name = "SHA")]
+    pub(crate) commit: Option<String>,
+    /// Time of the runs [default: SOURCE_DATE_EPOCH, else none; never the clock]
+    #[arg(long, value_name = "RFC3339")]
+    pub(crate) time: Option<String>,
+}
+
+#[derive(Debug, Clone, ClapArgs)]
+pub(crate) struct BaselineSave {
+    /// Name of the baseline: letters, digits, `.`, `-` and `_`
+    pub(crate) name: String,
+    #[command(flatten)]
+    pub(crate) input: Input,
+    #[command(flatten)]
+    pub(crate) store: StoreFlag,
+    #[command(flatten)]
+    pub(crate) origin: OriginFlags,
+    /// Overwrite a baseline that is there
+    #[arg(long, conflicts_with = "pool")]
+    pub(crate) force: bool,
+    /// Add the runs to a baseline that is there
+    #[arg(long)]
+    pub(crate) pool: bool,
+    /// With --pool: keep the last N saves
+    #[arg(long, value_name = "N", requires = "pool", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) keep: Option<u32>,
+}
+
+#[derive(Debug, Clone, ClapArgs)]
+pub(crate) struct BaselineBless {
+    /// Name of the baseline
+    pub(crate) name: String,
+    #[command(flatten)]
+    pub(crate) input: Input,
+    #[command(flatten)]
+    pub(crate) store: StoreFlag,
+    #[command(flatten)]
+    pub(crate) origin: OriginFlags,
+    /// Why these runs are accepted; kept in the history
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) reason: String,
+    /// Who accepts them [default: GITHUB_ACTOR, else GITLAB_USER_LOGIN, else no one]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) by: Option<String>,
+}
+
+#[derive(Debug, Clone, ClapArgs)]
+pub(crate) struct BaselineList {
+    #[command(flatten)]
+    pub(crate) store: StoreFlag,
+    #[command(flatten)]
+    pub(crate) output: PageOutput,
+}
+
+#[derive(Debug, Clone, ClapArgs)]
+pub(crate) struct BaselineShow {
+    /// Name of the baseline
+    pub(crate) name: String,
+    #[command(flatten)]
+    pub(crate) store: StoreFlag,
+    #[command(flatten)]
+    pub(crate) output: PageOutput,
+}
+
+#[derive(Debug, Clone, ClapArgs)]
+pub(crate) struct BaselineRemove {
+    /// Name of the baseline
+    pub(crate) name: String,
+    #[command(flatten)]
+    pub(crate) store: StoreFlag,
 }

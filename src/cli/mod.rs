@@ -8,6 +8,7 @@ mod analyze;
 mod args;
 mod ci;
 mod compare;
+mod baseline;
 mod explain;
 mod gate;
 mod init;
@@ -54,6 +55,12 @@ impl From<crate::ingest::ReadError> for Failure {
 impl From<crate::config::ConfigError> for Failure {
     fn from(error: crate::config::ConfigError) -> Self {
         Self::usage(error.render())
+    }
+}
+
+impl From<crate::baseline::BaselineError> for Failure {
+    fn from(error: crate::baseline::BaselineError) -> Self {
+        Self::usage(error.to_string())
     }
 }
 
@@ -108,6 +115,7 @@ fn dispatch(args: Args) -> Outcome {
         Command::Explain(explain) => explain::run(&explain, &args.global),
         Command::Compare(compare) => compare::run(&compare, &args.global),
         Command::Gate(gate) => gate::run(&gate, &args.global),
+        Command::Baseline(baseline) => baseline::run(&baseline.command, &args.global),
         Command::Schema(schema) => schema::run(&schema),
         Command::Init(init) => init::run(&init),
         Command::Completions { shell } => {

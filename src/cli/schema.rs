@@ -4,6 +4,7 @@ use schemars::generate::SchemaSettings;
 
 use super::args::{Schema, SchemaKind};
 use super::{Outcome, output};
+use crate::baseline::baseline_schema;
 use crate::config::config_schema;
 use crate::ingest::formats::native::trace_schema;
 use crate::render::{AnalyzeReport, pretty_json};
@@ -13,6 +14,7 @@ pub(super) fn run(args: &Schema) -> Outcome {
     let schema = match args.kind {
         SchemaKind::Config => config_schema(),
         SchemaKind::Trace => trace_schema(),
+        SchemaKind::Baseline => baseline_schema(),
         // As written, so that a part which is left out when empty is not required.
         SchemaKind::Report => SchemaSettings::draft2020_12()
             .for_serialize()

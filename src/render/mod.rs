@@ -6,6 +6,7 @@
 
 mod change;
 mod compare;
+mod baseline;
 mod csv;
 mod doc;
 mod explain;
@@ -27,6 +28,10 @@ mod show;
 mod text;
 
 pub use compare::{ComparisonWire, comparison_doc, comparison_wire};
+pub use baseline::{
+    BaselineWire, BaselinesWire, ListedWire, baseline_doc, baseline_wire, baselines_doc,
+    baselines_wire,
+};
 pub use csv::figures_csv;
 pub use doc::{Align, Block, Column, Doc, Fit, Table};
 pub use explain::{ExplainWire, PartWire, explanation_doc};
