@@ -1,30 +1,12 @@
 //! The two sides of a comparison: runs that are read now, and stored baselines.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::args::{Against, Global, Output, Reading};
 use super::runs::{self, Loaded, Set, Warning};
-use super::{Failure, complain};
-use crate::baseline::{
-    Baseline, BaselineError, ConfigDifference, Judging, ReadBy, Store, masked_row,
-};
+use super::{Failure, baseline, complain};
+use crate::baseline::{Baseline, ConfigDifference, Judging, masked_row};
 use crate::evaluate::RunRow;
-
-impl From<BaselineError> for Failure {
-    fn from(error: BaselineError) -> Self {
-        Self::usage(error.to_string())
-    }
-}
-
-/// The store that `--store` names, else the one of this folder.
-pub(crate) fn store(named: Option<&Path>) -> Result<Store, Failure> {
-    match named {
-        Some(folder) => Ok(Store::open(folder)),
-        None => std::env::current_dir()
-            .map(|here| Store::find(&here))
-            .map_err(|error| Failure::usage(format!("cannot tell the current folder: {error}"))),
-    }
-}
 
 /// One side: its rows as baselines keep them, so that both sides pair, and how they were judged.
 pub(crate) struct Sided {
@@ -50,17 +32,11 @@ pub(crate) fn read(
     })?;
     set.warn(global);
     set.require_runs()?;
-    let plan = reading.plan.as_deref().map(runs::load_plan).transpose()?;
-    let by = ReadBy {
-        filter: reading.filter.as_deref(),
-        plan: plan.as_deref(),
-        format: reading.format.as_deref(),
-    };
     let shown: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
     let sided = Sided {
         name: shown.join(" "),
         rows: set.rows.iter().map(masked_row).collect(),
-        judging: Judging::of(&loaded.config, by),
+        judging: baseline::judging(loaded, reading)?,
         stored: None,
         warnings: std::mem::take(&mut set.warnings),
     };

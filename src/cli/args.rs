@@ -55,6 +55,10 @@ pub(crate) enum Command {
     Gate(Gate),
     /// Keep the runs that others are compared with
     Baseline(Baseline),
+    /// Tell how many tasks and trials it takes to see an effect
+    Plan(Plan),
+    /// Show a regression that is caught, on bundled runs
+    Demo(Demo),
     /// Print a JSON Schema
     Schema(Schema),
     /// Write an eval config and the folder .agenteval to start from
@@ -79,7 +83,7 @@ pub(crate) struct Input {
 }
 
 /// How input is read and judged.
-#[derive(Debug, Clone, ClapArgs)]
+#[derive(Debug, Clone, Default, ClapArgs)]
 pub(crate) struct Reading {
     /// Eval config [default: agenteval.json in this folder or above]
     #[arg(long, short, value_name = "FILE")]
@@ -218,9 +222,8 @@ pub(crate) struct Explain {
 /// How two sets of runs are held against each other.
 #[derive(Debug, Clone, ClapArgs)]
 pub(crate) struct Against {
-    /// Folder of baselines [default: .agenteval/baselines in this folder or above]
-    #[arg(long, value_name = "DIR")]
-    pub(crate) store: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) store: StoreFlag,
     /// Go on, with a warning, where the sides were judged by different configs
     #[arg(long)]
     pub(crate) allow_different_config: bool,
@@ -241,6 +244,56 @@ pub(crate) struct Compare {
     pub(crate) against: Against,
     #[command(flatten)]
     pub(crate) output: PageOutput,
+}
+
+#[derive(Debug, Clone, ClapArgs)]
+pub(crate) struct Plan {
+    /// Runs to plan from; without them and --baseline, --rate and --icc are assumed
+    #[arg(value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Baseline to plan from
+    #[arg(long, value_name = "NAME", conflicts_with = "paths")]
+    pub(crate) baseline: Option<String>,
+    #[command(flatten)]
+    pub(crate) store: StoreFlag,
+    /// Figure to plan for
+    #[arg(long, value_name = "METRIC", default_value = "final_completion_rate")]
+    pub(crate) metric: String,
+    /// Assumed value of the rate
+    #[arg(long, value_name = "RATE", default_value_t = 0.8, conflicts_with_all = ["paths", "baseline"])]
+    pub(crate) rate: f64,
+    /// Assumed likeness of the runs of one task, from 0 (as unlike as any) to 1 (all alike)
+    #[arg(long, value_name = "ICC", default_value_t = 0.5, conflicts_with_all = ["paths", "baseline"])]
+    pub(crate) icc: f64,
+    /// Effects to be told: 0.1 is 10 points of a rate, 10% of time, tokens and cost, or 0.1 of a count
+    #[arg(long, value_name = "EFFECT", value_delimiter = ',')]
+    pub(crate) effect: Vec<f64>,
+    /// Trials of each task
+    #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [1, 3, 5], value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) trials: Vec<u32>,
+    /// Trials of each task in the baseline, where they are not those of the candidate
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) baseline_trials: Option<u32>,
+    /// Tasks, to tell what they can detect [default: those of the runs]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub(crate) tasks: Option<u64>,
+    /// Level of the one-sided test [default: that of the gate]
+    #[arg(long, value_name = "ALPHA")]
+    pub(crate) alpha: Option<f64>,
+    /// How often an effect is to be told
+    #[arg(long, value_name = "POWER", default_value_t = 0.8)]
+    pub(crate) power: f64,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+    #[command(flatten)]
+    pub(crate) output: PageOutput,
+}
+
+#[derive(Debug, Clone, ClapArgs)]
+pub(crate) struct Demo {
+    /// Keep the traces, the config and the comment in this folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) keep: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

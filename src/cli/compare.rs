@@ -6,7 +6,7 @@ use super::against::{self, Sided, same_judging};
 use super::args::{Compare, Global, Output};
 use super::output::{self, Forms, More};
 use super::runs::Loaded;
-use super::{Failure, Outcome};
+use super::{Failure, Outcome, baseline};
 use crate::compare::{Comparison, GateOptions, TestOptions};
 use crate::exit::Status;
 use crate::render::{comparison_doc, comparison_wire, pretty_json};
@@ -65,7 +65,7 @@ fn side(
     let Some(name) = given.to_str() else {
         return Err(Failure::usage(format!("{}: there is no such file", given.display())));
     };
-    let store = against::store(args.against.store.as_deref())?;
+    let store = baseline::store(&args.against.store)?;
     match store.load(name) {
         Ok(baseline) => Ok(Sided::stored(baseline)),
         Err(error) => Err(Failure::usage(format!("{name} is no file or folder, and {error}"))),

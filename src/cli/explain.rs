@@ -44,7 +44,7 @@ pub(super) fn run(args: &Explain, global: &Global) -> Outcome {
     Ok(Status::Done)
 }
 
-fn find(name: &str) -> Result<&'static Metric, Failure> {
+pub(super) fn find(name: &str) -> Result<&'static Metric, Failure> {
     let known = METRIC_NAMES.iter().flat_map(|metric| [Some(metric.name), metric.alias]);
     resolve_metric(name).and_then(|info| metric(info.name)).ok_or_else(|| {
         let hint = match nearest(name, known.clone().flatten()) {

@@ -4,7 +4,7 @@ use super::against::{self, Sided, same_judging};
 use super::args::{BaselineMissing, Gate as Args, Github, Global, OnInconclusive, Output};
 use super::output::{self, Forms, More};
 use super::runs::{Loaded, Warning};
-use super::{Failure, Outcome, complain};
+use super::{Failure, Outcome, baseline, complain};
 use crate::baseline::BaselineError;
 use crate::compare::{Gate, GateOptions, TestOptions, Verdict};
 use crate::config::Inconclusive;
@@ -22,7 +22,7 @@ pub(super) fn run(args: &Args, global: &Global) -> Outcome {
     let mut missing = None;
     let baseline = match &args.baseline {
         None => None,
-        Some(name) => match against::store(args.against.store.as_deref())?.load(name) {
+        Some(name) => match baseline::store(&args.against.store)?.load(name) {
             Ok(baseline) => Some(Sided::stored(baseline)),
             Err(error @ BaselineError::Missing { .. })
                 if args.baseline_missing == BaselineMissing::Warn =>
@@ -31,7 +31,7 @@ pub(super) fn run(args: &Args, global: &Global) -> Outcome {
                 None
             }
             Err(BaselineError::Missing { .. }) => {
-                let error = against::store(args.against.store.as_deref())?.missing(name);
+                let error = baseline::store(&args.against.store)?.missing(name);
                 return Err(Failure::usage(format!(
                     "{error}; `agenteval baseline save {name} PATH...` makes one, --baseline-missing warn lets a first run pass"
                 )));
@@ -113,7 +113,7 @@ fn write(
     let stored = baseline.and_then(|side| side.stored.as_ref());
     let context = GateContext {
         baseline: stored.map(|stored| (stored.name.clone(), stored.sha256.clone())),
-        store: args.against.store.as_ref().map(|store| store.display().to_string()),
+        store: args.against.store.store.as_ref().map(|store| store.display().to_string()),
         candidate: args.input.paths.iter().map(|path| path.display().to_string()).collect(),
         warnings: warnings.iter().map(super::analyze::warning).collect(),
     };

@@ -6,14 +6,16 @@
 mod against;
 mod analyze;
 mod args;
+mod baseline;
 mod ci;
 mod compare;
-mod baseline;
+mod demo;
 mod explain;
 mod gate;
 mod init;
 mod inspect;
 mod output;
+mod plan;
 mod progress;
 mod runs;
 mod schema;
@@ -116,6 +118,8 @@ fn dispatch(args: Args) -> Outcome {
         Command::Compare(compare) => compare::run(&compare, &args.global),
         Command::Gate(gate) => gate::run(&gate, &args.global),
         Command::Baseline(baseline) => baseline::run(&baseline.command, &args.global),
+        Command::Plan(plan) => plan::run(&plan, &args.global),
+        Command::Demo(demo) => demo::run(&demo, &args.global),
         Command::Schema(schema) => schema::run(&schema),
         Command::Init(init) => init::run(&init),
         Command::Completions { shell } => {

@@ -138,7 +138,7 @@ fn content(forms: &Forms<'_>, form: Form, style: Style) -> String {
 }
 
 /// Width and colour of standard output.
-fn style(global: &Global) -> Style {
+pub(crate) fn style(global: &Global) -> Style {
     let terminal = std::io::stdout().is_terminal();
     let columns = std::env::var("COLUMNS").ok().and_then(|text| text.parse::<usize>().ok());
     let measured = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));

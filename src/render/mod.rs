@@ -4,9 +4,9 @@
 //! out of it: terminal controls, Markdown, CSV formulas and JSON are escaped here, secrets masked.
 //! Refuses to open files: renderers return text, `cli/` writes it.
 
+mod baseline;
 mod change;
 mod compare;
-mod baseline;
 mod csv;
 mod doc;
 mod explain;
@@ -21,17 +21,18 @@ mod junit;
 mod markdown;
 mod mask;
 mod number;
+mod plan;
 mod report;
 mod safe;
 mod sarif;
 mod show;
 mod text;
 
-pub use compare::{ComparisonWire, comparison_doc, comparison_wire};
 pub use baseline::{
     BaselineWire, BaselinesWire, ListedWire, baseline_doc, baseline_wire, baselines_doc,
     baselines_wire,
 };
+pub use compare::{ComparisonWire, comparison_doc, comparison_wire};
 pub use csv::figures_csv;
 pub use doc::{Align, Block, Column, Doc, Fit, Table};
 pub use explain::{ExplainWire, PartWire, explanation_doc};
@@ -45,6 +46,7 @@ pub use junit::gate_junit;
 pub use markdown::markdown;
 pub use mask::mask;
 pub use number::{bytes, count, percent, plain, seconds};
+pub use plan::{PlanQuestion, PlanWire, plan_doc, plan_wire};
 pub use report::{
     AnalyzeReport, ConfigWire, FigureWire, FilterWire, InputWire, ReportParts, ThresholdWire,
     WarningWire, figure_wire, report_wire, threshold_wire,

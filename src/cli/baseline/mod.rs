@@ -7,7 +7,7 @@ mod save;
 use super::args::{
     BaselineCommand, BaselineList, BaselineRemove, BaselineShow, Global, Output, Reading, StoreFlag,
 };
-use super::output::{self, Forms};
+use super::output::{self, Forms, More};
 use super::runs::{self, Loaded};
 use super::{Failure, Outcome};
 use crate::baseline::{Judging, ReadBy, Store};
@@ -59,7 +59,7 @@ pub(crate) fn judging(loaded: &Loaded, reading: &Reading) -> Result<Judging, Fai
 
 fn list(args: &BaselineList, global: &Global) -> Outcome {
     let output = Output::from(&args.output);
-    output::check(&output, false)?;
+    output::check(&output, More::Nothing)?;
     let store = store(&args.store)?;
     let listed = store.list()?.into_iter().map(|name| match store.load(&name) {
         Ok(baseline) => ListedWire::of(&baseline),
@@ -71,6 +71,8 @@ fn list(args: &BaselineList, global: &Global) -> Outcome {
         json: &|| pretty_json(&wire),
         ndjson: None,
         csv: None,
+        junit: None,
+        sarif: None,
         rows: None,
     };
     output::emit(&forms, &output, global)?;
@@ -79,7 +81,7 @@ fn list(args: &BaselineList, global: &Global) -> Outcome {
 
 fn show(args: &BaselineShow, global: &Global) -> Outcome {
     let output = Output::from(&args.output);
-    output::check(&output, false)?;
+    output::check(&output, More::Nothing)?;
     let store = store(&args.store)?;
     let file = store.file(&args.name)?;
     output::guard(&output, std::iter::once(file.as_path()))?;
@@ -91,6 +93,8 @@ fn show(args: &BaselineShow, global: &Global) -> Outcome {
         json: &|| pretty_json(&baseline_wire(&baseline, file.clone(), &analysis)),
         ndjson: None,
         csv: None,
+        junit: None,
+        sarif: None,
         rows: None,
     };
     output::emit(&forms, &output, global)?;

@@ -1,0 +1,111 @@
+//! `agenteval plan`: how many tasks and trials it takes to see an effect.
+
+use super::args::{Global, Output, Plan};
+use super::output::{self, Forms, More};
+use super::runs::Loaded;
+use super::{Failure, Outcome, against, baseline, explain};
+use crate::compare::{Expected, GUARD_SHARE, Scale, Sureness};
+use crate::config::EvalConfig;
+use crate::exit::Status;
+use crate::metrics::Metric;
+use crate::render::{PlanQuestion, plan_doc, plan_wire, pretty_json};
+
+/// Gathers what is known, plans and writes.
+pub(super) fn run(args: &Plan, global: &Global) -> Outcome {
+    let output = Output::from(&args.output);
+    output::check(&output, More::Nothing)?;
+    let metric = explain::find(&args.metric)?;
+    let loaded = Loaded::config(&args.reading, global)?;
+    let expected = expected(args, global, &loaded, &output, metric)?;
+    let sureness = Sureness {
+        alpha: args.alpha.unwrap_or_else(|| level(&loaded.config, metric)),
+        power: args.power,
+    };
+    for (flag, share) in [("--alpha", sureness.alpha), ("--power", sureness.power)] {
+        if !(share > 0.0 && share < 1.0) {
+            return Err(Failure::usage(format!("{flag} {share}: give a number between 0 and 1")));
+        }
+    }
+    let effects = if args.effect.is_empty() { usual(&expected) } else { args.effect.clone() };
+    if let Some(effect) = effects.iter().find(|effect| !(effect.is_finite() && **effect > 0.0)) {
+        return Err(Failure::usage(format!("--effect {effect}: give a number above 0")));
+    }
+    let share = matches!(expected.scale, Scale::Share { .. });
+    if let Some(effect) = effects.iter().find(|effect| share && **effect > 1.0) {
+        return Err(Failure::usage(format!(
+            "--effect {effect}: the effect on a rate is a share, such as 0.1 for 10 points"
+        )));
+    }
+    let question = PlanQuestion {
+        metric,
+        expected,
+        sureness,
+        effects,
+        trials: args.trials.iter().map(|k| (args.baseline_trials.unwrap_or(*k), *k)).collect(),
+        tasks: args.tasks.or_else(|| expected.seen.map(|(tasks, _)| tasks as u64)),
+    };
+    let plan = plan_wire(&question);
+    let forms = Forms {
+        doc: &|| plan_doc(&question, &plan),
+        json: &|| pretty_json(&plan),
+        ndjson: None,
+        csv: None,
+        junit: None,
+        sarif: None,
+        rows: None,
+    };
+    output::emit(&forms, &output, global)?;
+    Ok(Status::Done)
+}
+
+/// The level of one figure in the gate: where completion is gated, the guard for broken tasks has
+/// its share.
+fn level(config: &EvalConfig, metric: &Metric) -> f64 {
+    let guarded = config.gate_metrics().iter().any(|gated| gated.name == "final_completion_rate");
+    let rest =
+        if guarded || metric.name == "final_completion_rate" { 1.0 - GUARD_SHARE } else { 1.0 };
+    config.gate.alpha * rest
+}
+
+/// From a baseline, from traces, or from assumptions.
+fn expected(
+    args: &Plan,
+    global: &Global,
+    loaded: &Loaded,
+    output: &Output,
+    metric: &'static Metric,
+) -> Result<Expected, Failure> {
+    let cannot =
+        |why: String| Failure::usage(format!("{} cannot be planned for: {why}", metric.name));
+    if let Some(name) = &args.baseline {
+        let baseline = baseline::store(&args.store)?.load(name)?;
+        return Expected::of(&baseline.rows, metric).map_err(cannot);
+    }
+    if !args.paths.is_empty() {
+        let (side, _) = against::read(&args.paths, &args.reading, global, loaded, output)?;
+        return Expected::of(&side.rows, metric).map_err(cannot);
+    }
+    if metric.info().unit != crate::model::Unit::Ratio {
+        return Err(Failure::usage(format!(
+            "{} needs runs to plan from: give --baseline NAME or paths",
+            metric.name
+        )));
+    }
+    for (flag, share) in [("--rate", args.rate), ("--icc", args.icc)] {
+        let inside =
+            share > 0.0 && share < 1.0 || (flag == "--icc" && (share == 0.0 || share == 1.0));
+        if !inside {
+            return Err(Failure::usage(format!("{flag} {share}: give a number between 0 and 1")));
+        }
+    }
+    Ok(Expected::rate(args.rate, args.icc))
+}
+
+/// Effects that people ask for.
+fn usual(expected: &Expected) -> Vec<f64> {
+    match expected.scale {
+        Scale::Share { .. } => vec![0.05, 0.1, 0.2],
+        Scale::Relative => vec![0.1, 0.25, 0.5],
+        Scale::Unit => [0.1, 0.25, 0.5].map(|share| share * expected.value.abs()).to_vec(),
+    }
+}
