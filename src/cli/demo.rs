@@ -10,10 +10,14 @@ use std::path::{Path, PathBuf};
 use super::args::{Demo, Global, Output, PageForm, PageOutput, Reading};
 use super::runs::Loaded;
 use super::{Failure, Outcome, against, output};
+use crate::baseline::{Baseline, ConfigFile, FOLDER, Origin, Store};
 use crate::compare::{Gate, GateOptions};
 use crate::config::EvalConfig;
 use crate::render::{GateContext, gate_doc, markdown, text};
 use suite::{Side, traces};
+
+/// Name of the demo's baseline.
+const NAME: &str = "main";
 
 /// The config of the demo.
 const CONFIG: &str = r#"{
@@ -59,40 +63,45 @@ pub(super) fn run(args: &Demo, global: &Global) -> Outcome {
         let paths: [PathBuf; 1] = [file(name)];
         against::read(&paths, &Reading::default(), &quiet, &loaded, &output)
     };
-    let (baseline, _) = read("baseline.ndjson")?;
+    let (before, _) = read("baseline.ndjson")?;
     let (candidate, _) = read("candidate.ndjson")?;
-    let gate =
-        Gate::of(Some(&baseline.rows), &candidate.rows, &loaded.config, &GateOptions::default());
-    let shown = match &args.keep {
-        Some(folder) => folder.join("candidate.ndjson").display().to_string(),
-        None => "candidate.ndjson".to_owned(),
+    let store = Store::open(file(FOLDER));
+    let origin = Origin::default();
+    let config = ConfigFile {
+        task_name: loaded.config.task_name.clone(),
+        sha256: loaded.config.sha256.clone(),
     };
+    let made = Baseline::new(NAME, Some(config), before.judging, &before.rows, Vec::new(), &origin);
+    std::fs::create_dir_all(store.folder()).map_err(|error| unwritten(store.folder(), &error))?;
+    output::write_file(&store.file(NAME)?, &made.to_bytes())?;
+    let baseline = store.load(NAME)?;
+    let options = GateOptions::default();
+    let gate = Gate::of(Some(&baseline.rows), &candidate.rows, &loaded.config, &options);
     let context = GateContext {
-        baseline: Some(("demo".to_owned(), String::new())),
+        baseline: Some((baseline.name.clone(), baseline.sha256.clone())),
         store: None,
-        candidate: vec![shown],
+        candidate: vec!["candidate.ndjson".to_owned()],
         warnings: Vec::new(),
     };
     let doc = gate_doc(&gate, &context);
     let comment = markdown(&doc);
-    let mut page = String::new();
-    page.push_str(
-        "A support agent before and after a change of its prompt: 36 tasks, 3 trials each.\n\n",
-    );
+    let mut page =
+        "A support agent before and after a change of its prompt: 36 tasks, 3 trials each.\n\n"
+            .to_owned();
     page.push_str(&text(&doc, output::style(global)));
     page.push_str("\nIn CI this ends with exit code 1. The comment on the pull request:\n\n");
     page.push_str(&comment);
-    if let Some(folder) = &args.keep {
-        output::write_file(&folder.join("comment.md"), comment.as_bytes())?;
-        page.push_str(&format!(
-            "\nkept in {}: baseline.ndjson, candidate.ndjson, support.json, comment.md\n",
-            folder.display()
-        ));
-    } else {
-        page.push_str(
-            "\n`agenteval demo --keep DIR` keeps the traces, the config and the comment.\n",
-        );
-    }
+    page.push_str(&match &args.keep {
+        Some(folder) => {
+            output::write_file(&folder.join("comment.md"), comment.as_bytes())?;
+            format!(
+                "\nThe traces, the config, the baseline and the comment are in {}. Try there:\nagenteval gate candidate.ndjson -c support.json --baseline {NAME}\n",
+                crate::render::one_line(&folder.display().to_string())
+            )
+        }
+        None => "\n`agenteval demo --keep DIR` keeps the traces, the config, the baseline and the comment.\n"
+            .to_owned(),
+    });
     output::print(&page)
 }
 
