@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::judging::json;
 use super::line::RunWire;
 use super::{Baseline, BaselineError, Move, Origin};
+use crate::evaluate::RunRow;
 
 impl Baseline {
     /// This baseline in the place of `previous`, whose history it takes on.
@@ -94,14 +95,23 @@ impl Baseline {
                 input.path, known.save
             ));
         }
-        // Runs without an id may be alike by chance.
-        let with_id = |baseline: &Self| -> Vec<String> {
+        // Runs without an id, or without amounts, may be alike by chance; not all of them are.
+        let line = |row: &RunRow| json(&RunWire::of(row, 1));
+        let with_id = |baseline: &Self| {
             let rows = baseline.rows.iter().filter(|row| row.run_id.is_some());
-            rows.map(|row| json(&RunWire::of(row, 1))).collect()
+            rows.map(line).collect::<BTreeSet<String>>()
         };
-        let known: BTreeSet<String> = with_id(self).into_iter().collect();
-        let twice = with_id(more).iter().filter(|line| known.contains(*line)).count();
-        if twice > 0 {
+        let known = with_id(self);
+        let alike = |row: &&RunRow| row.run_id.is_some() && known.contains(&line(row));
+        let measured = |row: &RunRow| {
+            row.duration_seconds.is_some() || row.tokens.is_some() || row.cost_usd.is_some()
+        };
+        let (mut twice, mut certain) = (0, false);
+        for row in more.rows.iter().filter(alike) {
+            twice += 1;
+            certain |= measured(row);
+        }
+        if certain || twice == more.rows.len() {
             return Err(format!(
                 "{twice} of {} runs are in it already, with the same id and counts; give the runs of another time",
                 more.rows.len()
