@@ -35,7 +35,7 @@ fn done(folder: &Folder, args: &[&str]) -> Ran {
 /// The bundled runs, copied as `name`, with `_VARIANT` at the end of each run id.
 fn runs(folder: &Folder, name: &str, variant: &str) -> String {
     let text =
-        read(&Path::new(env!("CARGO_MANIFEST_DIR")).join(fixture("native/support-flow.ndjson")));
+        read(Path::new(env!("CARGO_MANIFEST_DIR")).join(fixture("native/support-flow.ndjson")));
     let lines: Vec<String> = text
         .lines()
         .map(|line| {
