@@ -151,7 +151,7 @@ prop_compose! {
             failed_all,
             infra_failed,
             first_step,
-            mid: has_mid.then(|| MidRun {
+            mid: has_mid.then_some(MidRun {
                 judged,
                 failed: failed / 2,
                 failed_steps: mid_steps,
