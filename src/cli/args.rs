@@ -366,6 +366,12 @@ pub(crate) enum SchemaKind {
     Report,
     /// A stored baseline
     Baseline,
+    /// The JSON report of gate
+    #[value(hide = true)]
+    Gate,
+    /// The JSON report of compare
+    #[value(hide = true)]
+    Compare,
 }
 
 #[derive(Debug, Clone, ClapArgs)]

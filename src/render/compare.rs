@@ -9,7 +9,7 @@ use super::change::{Change, aligned, p_value, side};
 use super::doc::{Column, Doc, Table};
 use super::figures::{decimals, plural};
 use super::finding::signature;
-use super::gate::{more, named};
+use super::gate::{more, named, twice};
 use super::gate_json::{
     BrokenWire, EndsWire, ErrorTypesWire, MixWire, PairingWire, RatioWire, SidesWire, broken_wire,
     ends, errors_wire, mix_wire, p_wire, pairing_wire, ratio_wire,
@@ -153,13 +153,13 @@ pub fn comparison_doc(comparison: &Comparison, (a, b): (&str, &str)) -> Doc {
             })
             .collect(),
     });
-    more(comparison.broken.len(), BROKEN, "task", &mut doc);
+    more(comparison.broken.len(), BROKEN, &mut doc);
     let errors = &comparison.errors;
     for (alone, side) in [(&errors.new, "B"), (&errors.gone, "A")] {
         for error in alone.iter().take(ERRORS) {
             doc.line(format!("errors  {} is in {side} alone ({})", signature(error), runs(error)));
         }
-        more(alone.len(), ERRORS, &format!("error in {side} alone"), &mut doc);
+        more(alone.len(), ERRORS, &mut doc);
     }
     doc.blocks.extend(mix_line(errors).map(super::doc::Block::Line));
     doc
@@ -258,7 +258,6 @@ fn left_out(comparison: &Comparison, doc: &mut Doc) {
         ));
     }
     if !pairing.duplicates.is_empty() {
-        let number = pairing.duplicates.len() as u64;
-        doc.line(format!("{} {} more than once there", count(number), plural(number, "run")));
+        doc.line(twice(pairing));
     }
 }

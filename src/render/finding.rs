@@ -155,11 +155,12 @@ pub(super) fn held_wire(held: &HeldThreshold) -> ThresholdWire {
     threshold_wire(held.metric, held.bound, held.limit, &held.figure, (held.standing, held.certain))
 }
 
-/// What it means that the guard has fired.
+/// What the guard for broken tasks says.
 pub(super) fn guard_sentence(gate: &Gate) -> String {
     let Some(guard) = gate.guard else { return String::new() };
+    let says = if guard.fired { "more completions than" } else { "no more completions than" };
     format!(
-        "single tasks lost more completions than chance explains, whatever the mean does (p {}, fails at {})",
+        "single tasks lost {says} chance explains, whatever the mean does (p {}, fails at {})",
         p_value(Some(guard.p)),
         p_value(Some(guard.level))
     )

@@ -68,7 +68,7 @@ pub fn gate_doc(gate: &Gate, context: &GateContext) -> Doc {
         };
         doc.warning(format!("{}: {}{place}{times}", warning.code, warning.message));
     }
-    more(context.warnings.len(), WARNINGS, "warning", &mut doc);
+    more(context.warnings.len(), WARNINGS, &mut doc);
     next_lines(gate, context, &mut doc);
     doc
 }
@@ -196,6 +196,13 @@ pub(super) fn named<'n>(names: impl ExactSizeIterator<Item = &'n str>) -> String
     format!("{}{more}", shown.join(", "))
 }
 
+/// That runs are there twice, where that is allowed.
+pub(super) fn twice(pairing: &PairingSummary) -> String {
+    let number = pairing.duplicates.len();
+    let verb = if number == 1 { "is" } else { "are" };
+    format!("{} {verb} there more than once, and counted each time", numbered(number, "run"))
+}
+
 fn pairing_lines(pairing: &PairingSummary, doc: &mut Doc) {
     for why in &pairing.failures {
         doc.line(format!("pairing failed: {why}"));
@@ -210,8 +217,7 @@ fn pairing_lines(pairing: &PairingSummary, doc: &mut Doc) {
             ));
         }
         if !pairing.duplicates.is_empty() {
-            let runs = numbered(pairing.duplicates.len(), "run");
-            doc.line(format!("{runs} more than once there, counted each time"));
+            doc.line(twice(pairing));
         }
         let (before, after) = pairing.without_task;
         if (before, after) != (0, 0) {
@@ -248,13 +254,13 @@ fn broken(gate: &Gate, doc: &mut Doc) {
             })
             .collect(),
     });
-    more(gate.broken_tasks.len(), BROKEN, "broken task", doc);
+    more(gate.broken_tasks.len(), BROKEN, doc);
 }
 
-/// Says what is left out of a list.
-pub(super) fn more(all: usize, shown: usize, noun: &str, doc: &mut Doc) {
+/// Says how much of a list is left out.
+pub(super) fn more(all: usize, shown: usize, doc: &mut Doc) {
     if let Some(left) = all.checked_sub(shown).filter(|left| *left > 0) {
-        doc.line(format!("and {} more (JSON has all)", numbered(left, noun)));
+        doc.line(format!("and {} more (JSON has all)", count(left as u64)));
     }
 }
 
@@ -263,12 +269,12 @@ fn error_lines(gate: &Gate, doc: &mut Doc) {
     for error in errors.new.iter().take(ERRORS) {
         doc.line(format!("errors  {}", new_error(error)));
     }
-    more(errors.new.len(), ERRORS, "new error", doc);
+    more(errors.new.len(), ERRORS, doc);
     for error in errors.gone.iter().take(ERRORS) {
         let runs = format!("{} {}", count(error.runs), plural(error.runs, "run"));
         doc.line(format!("errors  {} is gone (was in {runs})", signature(error)));
     }
-    more(errors.gone.len(), ERRORS, "error that is gone", doc);
+    more(errors.gone.len(), ERRORS, doc);
     doc.blocks.extend(super::compare::mix_line(errors).map(super::doc::Block::Line));
 }
 

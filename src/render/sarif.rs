@@ -235,7 +235,7 @@ fn result(finding: &Finding, context: &GateContext, artifact: &str) -> ResultWir
         rule_id: id,
         rule_index,
         level: level(finding.grave),
-        message: TextWire { text: safe(&finding.message) },
+        message: TextWire { text: message(&finding.message) },
         locations: [LocationWire {
             physical_location: PhysicalWire {
                 artifact_location: ArtifactWire { uri: artifact.to_owned() },
@@ -249,6 +249,11 @@ fn result(finding: &Finding, context: &GateContext, artifact: &str) -> ResultWir
         }],
         partial_fingerprints: BTreeMap::from([("agentevalFinding/v1", format!("{print:016x}"))]),
     }
+}
+
+/// A text that is no link and has no placeholder, whatever names are in it (SARIF, 3.11.5 and 6).
+fn message(text: &str) -> String {
+    one_line(&mask(text)).replace("](", "] (").replace('{', "{{").replace('}', "}}")
 }
 
 /// The file that results are shown at, as a URI reference.
@@ -291,7 +296,12 @@ fn uri(path: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{RULES, uri};
+    use super::{RULES, message, uri};
+
+    #[test]
+    fn a_message_holds_no_link_and_no_placeholder() {
+        assert_eq!(message("[x](http://y) {0}\u{1b}"), "[x] (http://y) {{0}}\\u{{1b}}");
+    }
 
     #[test]
     fn paths_become_uri_references() {

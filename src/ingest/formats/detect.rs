@@ -106,6 +106,19 @@ fn claimed(probe: &Probe<'_>) -> Option<&'static Format> {
         .find_map(|one| others().find(|format| (format.detect)(&one)))
 }
 
+/// What a file that agenteval itself wrote is, told by the schema that it begins with.
+fn own(head: &[u8]) -> Option<&'static str> {
+    let start = head.get(..200).unwrap_or(head);
+    let has = |schema: &str| memchr::memmem::find(start, schema.as_bytes()).is_some();
+    if has("\"agenteval.baseline/") {
+        Some("a stored baseline, not traces: name it with --baseline or as a side of `agenteval compare`")
+    } else if has("\"agenteval.report/") || has("\"agenteval.gate/") || has("\"agenteval.compare/") {
+        Some("a report of agenteval, not traces")
+    } else {
+        None
+    }
+}
+
 /// What an unknown file looks like, and what could be done.
 fn describe(head: &[u8], probe: &Probe<'_>) -> String {
     if head.starts_with(b"version https://git-lfs.github.com/spec") {
@@ -113,6 +126,9 @@ fn describe(head: &[u8], probe: &Probe<'_>) -> String {
     }
     if head.starts_with(b"\xFF\xFE") || head.starts_with(b"\xFE\xFF") {
         return "UTF-16 text: convert it to UTF-8".to_owned();
+    }
+    if let Some(ours) = own(head) {
+        return ours.to_owned();
     }
     let first = probe.records[0];
     if !matches!(first.first(), Some(b'{' | b'[')) {
