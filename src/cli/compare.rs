@@ -1,5 +1,6 @@
 //! `agenteval compare`: two sets of runs side by side.
 
+use std::io::Read;
 use std::path::Path;
 
 use super::against::{self, Sided, same_judging};
@@ -7,6 +8,7 @@ use super::args::{Compare, Global, Output};
 use super::output::{self, Forms, More};
 use super::runs::Loaded;
 use super::{Failure, Outcome, baseline};
+use crate::baseline::{Baseline, MAX_BASELINE, SCHEMA};
 use crate::compare::{Comparison, GateOptions, TestOptions};
 use crate::exit::Status;
 use crate::render::{comparison_doc, comparison_wire, pretty_json};
@@ -58,6 +60,9 @@ fn side(
     output: &Output,
 ) -> Result<Sided, Failure> {
     let glob = given.to_str().is_some_and(|text| text.contains(['*', '?', '[']));
+    if let Some(baseline) = stored_file(given)? {
+        return Ok(Sided::stored(baseline));
+    }
     if given.exists() || given.as_os_str() == "-" || glob {
         let paths = [given.to_owned()];
         return Ok(against::read(&paths, &args.reading, global, loaded, output)?.0);
@@ -71,3 +76,29 @@ fn side(
         Err(error) => Err(Failure::usage(format!("{name} is no file or folder, and {error}"))),
     }
 }
+
+/// The baseline in this file, where it is one: stores of other clones are compared by path.
+fn stored_file(given: &Path) -> Result<Option<Baseline>, Failure> {
+    let json = given.extension().is_some_and(|ending| ending == "json");
+    if !json || !given.is_file() {
+        return Ok(None);
+    }
+    let unread =
+        |error: std::io::Error| Failure::usage(format!("cannot read {}: {error}", given.display()));
+    let mut head = Vec::new();
+    let file = std::fs::File::open(given).map_err(unread)?;
+    file.take(HEAD).read_to_end(&mut head).map_err(unread)?;
+    if !String::from_utf8_lossy(&head).contains(SCHEMA) {
+        return Ok(None);
+    }
+    if given.metadata().map_err(unread)?.len() > MAX_BASELINE {
+        return Err(Failure::usage(format!("{}: too large for a baseline", given.display())));
+    }
+    let bytes = std::fs::read(given).map_err(unread)?;
+    let path = given.display().to_string();
+    let name = given.file_stem().and_then(|stem| stem.to_str()).unwrap_or("baseline");
+    Ok(Some(Baseline::from_json(&bytes, name, &path)?))
+}
+
+/// Bytes in which the schema of a baseline stands.
+const HEAD: u64 = 200;

@@ -62,6 +62,9 @@ pub fn detect(path: &Path, head: &[u8], framing: Framing) -> Result<&'static For
 
 /// The format that claims these bytes.
 fn claim(path: &Path, head: &[u8], framing: Framing) -> Result<&'static Format, String> {
+    if let Some(ours) = own(head) {
+        return Err(ours.to_owned());
+    }
     let mut spans = Vec::new();
     Splitter::new(framing).split(head, true, &mut spans);
     spans.truncate(PROBED);
@@ -111,8 +114,11 @@ fn own(head: &[u8]) -> Option<&'static str> {
     let start = head.get(..200).unwrap_or(head);
     let has = |schema: &str| memchr::memmem::find(start, schema.as_bytes()).is_some();
     if has("\"agenteval.baseline/") {
-        Some("a stored baseline, not traces: name it with --baseline or as a side of `agenteval compare`")
-    } else if has("\"agenteval.report/") || has("\"agenteval.gate/") || has("\"agenteval.compare/") {
+        Some(
+            "a stored baseline, not traces: name it with --baseline or as a side of `agenteval compare`",
+        )
+    } else if has("\"agenteval.report/") || has("\"agenteval.gate/") || has("\"agenteval.compare/")
+    {
         Some("a report of agenteval, not traces")
     } else {
         None
@@ -126,9 +132,6 @@ fn describe(head: &[u8], probe: &Probe<'_>) -> String {
     }
     if head.starts_with(b"\xFF\xFE") || head.starts_with(b"\xFE\xFF") {
         return "UTF-16 text: convert it to UTF-8".to_owned();
-    }
-    if let Some(ours) = own(head) {
-        return ours.to_owned();
     }
     let first = probe.records[0];
     if !matches!(first.first(), Some(b'{' | b'[')) {
