@@ -61,6 +61,13 @@ impl Kind {
     }
 }
 
+impl Kind {
+    /// Whether the figure lies within 0 and 1.
+    fn is_share(self) -> bool {
+        matches!(self, Self::RunShare | Self::Ratio { share: true } | Self::PassK(_))
+    }
+}
+
 /// What is known of a difference, candidate minus baseline, in the figure's unit.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Evidence {
@@ -99,10 +106,22 @@ pub struct Evidence {
 pub struct Spread {
     /// Variance of the task differences, adjusted as in the interval.
     pub total: f64,
-    /// The same, split.
+    /// Variance of the task differences as seen, split.
     pub split: SplitVariance,
+    /// What the pseudo tasks of the interval add: it falls with the square of the trials.
+    pub pseudo: f64,
     /// Mean runs of a task: of the baseline and of the candidate.
     pub trials: (f64, f64),
+}
+
+impl Spread {
+    /// The variance of task differences with other numbers of trials.
+    #[must_use]
+    pub fn with_trials(&self, (baseline, candidate): (f64, f64)) -> f64 {
+        let fewest = self.trials.0.min(self.trials.1) / baseline.min(candidate);
+        let within = self.split.within * (1.0 / baseline + 1.0 / candidate);
+        self.split.between + within + self.pseudo * fewest.powi(2)
+    }
 }
 
 impl Evidence {
@@ -116,6 +135,7 @@ impl Evidence {
         let tasks = |side: fn(&TaskSample) -> &Vec<Part>| {
             sample.tasks.iter().filter(|task| !side(task).is_empty()).count()
         };
+        let evidence = if kind.is_share() { evidence.within(1.0) } else { evidence };
         Self {
             tasks: (tasks(|task| &task.baseline), tasks(|task| &task.candidate)),
             runs: sample.runs(),
@@ -126,6 +146,12 @@ impl Evidence {
     /// Evidence that there is none, and why.
     pub(super) fn none(reason: impl Into<String>) -> Self {
         Self { reason: Some(reason.into()), ..Self::default() }
+    }
+
+    /// Intervals cut to what a difference of two shares can be.
+    fn within(self, most: f64) -> Self {
+        let cut = |(low, high): (f64, f64)| (low.max(-most), high.min(most));
+        Self { interval: self.interval.map(cut), bounds: self.bounds.map(cut), ..self }
     }
 
     /// The difference as computed on the log scale, in the unit of the figure: `baseline` is the

@@ -1,10 +1,13 @@
 //! How many more tasks or trials would decide what is undecided (`STATISTICS.md`, 5.5).
 
-use super::evidence::{Evidence, POWER};
-use crate::stats::{TASKS_MARGIN, needed_tasks, needed_trials};
+use super::evidence::{Evidence, POWER, Spread};
+use crate::stats::{TASKS_MARGIN, needed_tasks};
 
-/// More than this is no advice.
+/// More tasks than this are no advice.
 const MOST: f64 = 1e6;
+
+/// More trials of a task than this are none either.
+const MOST_TRIALS: u64 = 1_000;
 
 /// What would decide: more tasks, or more trials of each task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,19 +46,40 @@ impl Needed {
         let m = evidence.tasks.0 as f64;
         let tasks = needed_tasks(spread.total.sqrt(), effect, alpha, POWER);
         let tasks = tasks.and_then(|needed| whole(needed - m));
-        let (before, after) = spread.trials;
-        let trials = |baseline: Option<f64>| {
-            needed_trials(spread.split, m, baseline, effect, (alpha, POWER))
-        };
-        // Total more runs of a task, more runs of a side, and whether of both.
-        let alone = trials(Some(before)).map(|k| (k - after, k - after, false));
-        let both = trials(None)
-            .map(|k| ((k - after).max(0.0) + (k - before).max(0.0), k - after.min(before), true));
-        let cheaper = [alone, both].into_iter().flatten().min_by(|a, b| a.0.total_cmp(&b.0));
-        let (trials, both_sides) =
-            cheaper.map_or((None, false), |(_, more, both)| (whole(more), both));
+        let wanted = needed_tasks(1.0, effect, alpha, POWER).map(|per_variance| m / per_variance);
+        let (trials, both_sides) = wanted
+            .and_then(|wanted| more_trials(&spread, wanted))
+            .map_or((None, false), |(n, both)| (Some(n), both));
         (tasks.is_some() || trials.is_some()).then_some(Self { tasks, trials, both_sides, shows })
     }
+}
+
+/// More trials of each task until the variance of task differences is `wanted`, and whether they are
+/// needed on both sides; whichever takes fewer runs. `None` where no number of trials does.
+fn more_trials(spread: &Spread, wanted: f64) -> Option<(u64, bool)> {
+    let (before, after) = spread.trials;
+    let alone = fewest(|n| spread.with_trials((before, after + n)) <= wanted);
+    let both = fewest(|n| spread.with_trials((before + n, after + n)) <= wanted);
+    match (alone, both) {
+        (Some(alone), Some(both)) if alone <= 2 * both => Some((alone, false)),
+        (Some(alone), None) => Some((alone, false)),
+        (_, Some(both)) => Some((both, true)),
+        (None, None) => None,
+    }
+}
+
+/// The smallest number, from 1, that is enough; more never are less.
+fn fewest(enough: impl Fn(f64) -> bool) -> Option<u64> {
+    let at = |number: u64| enough(f64::from(u32::try_from(number).unwrap_or(u32::MAX)));
+    if !at(MOST_TRIALS) {
+        return None;
+    }
+    let (mut low, mut high) = (0, MOST_TRIALS);
+    while high - low > 1 {
+        let middle = low.midpoint(high);
+        if at(middle) { high = middle } else { low = middle }
+    }
+    Some(high)
 }
 
 /// A number of things to add: at least 1.
@@ -66,4 +90,53 @@ impl Needed {
 )]
 fn whole(number: f64) -> Option<u64> {
     (number <= MOST).then(|| number.ceil().max(1.0) as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Needed, Shows};
+    use crate::compare::{Evidence, Spread};
+    use crate::stats::SplitVariance;
+
+    fn evidence(between: f64, within: f64, pseudo: f64, m: usize, k: f64) -> Evidence {
+        let split = SplitVariance { between, within, assumed: false };
+        let mut spread = Spread { total: 0.0, split, pseudo, trials: (k, k) };
+        spread.total = spread.with_trials((k, k));
+        Evidence { spread: Some(spread), tasks: (m, m), ..Evidence::default() }
+    }
+
+    /// (1.645 + .842)^2 * 1.1 * .16 / .05^2 = 435.3 tasks (`STATISTICS.md`, 5.5: 436), 336 more than 100.
+    /// With 100 tasks, .08 * 2/k must be at most 100 * .05^2 / 6.1826 / 1.1 = .03676: k = 4.35, 4 more.
+    #[test]
+    fn more_tasks_or_trials_are_those_of_the_formula() {
+        let needed = Needed::of(&evidence(0.0, 0.08, 0.0, 100, 1.0), 0.0, 0.05, 0.05);
+        let wanted =
+            Needed { tasks: Some(336), trials: Some(4), both_sides: true, shows: Shows::NotWorse };
+        assert_eq!(needed, Some(wanted));
+    }
+
+    #[test]
+    fn trials_do_not_help_where_tasks_differ_too_much() {
+        let needed = Needed::of(&evidence(0.2, 0.01, 0.0, 20, 2.0), 0.0, 0.05, 0.05);
+        assert_eq!(
+            needed.map(|needed| (needed.tasks.is_some(), needed.trials)),
+            Some((true, None))
+        );
+    }
+
+    /// All runs pass: what is left is the interval's own doubt, which falls with the square of k.
+    #[test]
+    fn trials_help_where_every_run_passed() {
+        let needed = Needed::of(&evidence(0.0, 0.0, 0.095, 20, 1.0), 0.0, 0.05, 0.05);
+        assert_eq!(needed.and_then(|needed| needed.trials), Some(3));
+    }
+
+    #[test]
+    fn a_harm_beyond_the_margin_is_planned_to_be_shown() {
+        let needed = Needed::of(&evidence(0.0, 0.08, 0.0, 100, 1.0), 0.1, 0.05, 0.05);
+        assert_eq!(
+            needed.map(|needed| (needed.tasks, needed.shows)),
+            Some((Some(9), Shows::Worse))
+        );
+    }
 }

@@ -10,8 +10,8 @@ use super::sample::{Part, TaskSample};
 use crate::metrics::LEVEL;
 use crate::stats::{
     Arms, Cluster, Design, Difference, NoInterval, Permuted, Stratum, TaskValues, Trials,
-    adjusted_paired_t, mover, paired_t, permute_mean_difference, permute_ratio, ratio_difference,
-    ratio_difference_unpaired, smallest_p, split_variance, stratified_exact,
+    adjusted_paired_t, mean_and_error, mover, paired_t, permute_mean_difference, permute_ratio,
+    ratio_difference, ratio_difference_unpaired, smallest_p, split_variance, stratified_exact,
 };
 
 /// Compares tasks that have runs on both sides.
@@ -325,9 +325,13 @@ fn spread(tasks: &[(Vec<f64>, Vec<f64>)], error: Option<f64>) -> Option<Spread> 
         tasks.iter().map(|(baseline, candidate)| Arms { candidate, baseline }).collect();
     let trials =
         |arm: fn(&Arms<'_>) -> usize| arms.iter().map(|task| count(arm(task))).sum::<f64>() / m;
+    let differences: Vec<f64> = tasks.iter().map(|(b, c)| mean(c) - mean(b)).collect();
+    // Of one task there is no variance to be seen: all of it is the interval's.
+    let seen = mean_and_error(&differences).map_or(0.0, |(_, error)| error.powi(2) * m);
     Some(Spread {
         total,
-        split: split_variance(total, &arms)?,
+        split: split_variance(seen, &arms)?,
+        pseudo: (total - seen).max(0.0),
         trials: (trials(|task| task.baseline.len()), trials(|task| task.candidate.len())),
     })
 }
