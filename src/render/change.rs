@@ -218,7 +218,8 @@ mod tests {
         assert_eq!(Change::of(duration, &evidence, true).line(), "+12.0% [+3.0%, +22.0%]");
         assert_eq!(Change::of(duration, &evidence, false).line(), "~ [+3.0%, +22.0%]");
         assert_eq!(size(duration, &evidence, 2.5), "10%");
-        assert_eq!(size(metric("first_step_accuracy").unwrap(), &evidence, 0.05), "5pp");
+        let rate = metric("first_step_accuracy").unwrap();
+        assert_eq!(size(rate, &Evidence::default(), 0.05), "5pp");
     }
 
     #[test]

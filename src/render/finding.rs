@@ -48,13 +48,13 @@ pub(super) struct Finding {
 /// What the gate found, the gravest kinds first.
 pub(super) fn findings(gate: &Gate) -> Vec<Finding> {
     let mut all = Vec::new();
-    let failures = gate.pairing.iter().flat_map(|pairing| &pairing.failures);
-    all.extend(failures.map(|why| Finding {
+    let failed = gate.pairing.as_ref().filter(|pairing| !pairing.failures.is_empty());
+    all.extend(failed.map(|pairing| Finding {
         rule: Rule::PairingFailed,
         grave: Grave::Error,
         subject: "pairing".to_owned(),
         title: "pairing failed".to_owned(),
-        message: format!("the runs cannot all be paired: {why}"),
+        message: format!("the runs cannot all be paired: {}", pairing.failures.join("; ")),
         task: None,
     }));
     let of_verdict = |verdict| gate.metrics.iter().filter(move |gated| gated.verdict == verdict);

@@ -7,14 +7,14 @@ use serde::Serialize;
 
 use super::change::told;
 use super::figures::decimals;
-use super::finding::{Grave, findings, held_wire};
+use super::finding::{Finding, Grave, Rule, findings, held_wire, sentence};
 use super::gate::GateContext;
 use super::json::rounded;
 use super::mask::mask;
 use super::report::{Ordered, ThresholdWire, WarningWire, better, unit};
 use crate::compare::{
     BrokenTask, ErrorChanges, ErrorSignature, Evidence, Gate, GatedMetric, Mode, Needed,
-    PairingSummary, Shows,
+    PairingSummary, Shows, Verdict,
 };
 use crate::metrics::{LEVEL, Metric};
 
@@ -248,12 +248,11 @@ pub(super) struct MixWire {
 /// The verdict for JSON.
 #[must_use]
 pub fn gate_wire(gate: &Gate, context: &GateContext) -> GateReport {
-    let reasons = findings(gate).into_iter().filter(|finding| finding.grave != Grave::Note);
     GateReport {
         schema: "agenteval.gate/1",
         agenteval: env!("CARGO_PKG_VERSION"),
         verdict: gate.verdict.name(),
-        reasons: reasons.map(|finding| mask(&finding.message)).collect(),
+        reasons: reasons(gate),
         baseline: context
             .baseline
             .as_ref()
@@ -276,6 +275,28 @@ pub fn gate_wire(gate: &Gate, context: &GateContext) -> GateReport {
         error_types: errors_wire(&gate.errors),
         mix_shift: mix_wire(&gate.errors),
         warnings: context.warnings.clone(),
+    }
+}
+
+/// What the verdict rests on; broken tasks alone are no reason, and have a list of their own.
+fn reasons(gate: &Gate) -> Vec<String> {
+    let of = |rests: &dyn Fn(&Finding) -> bool| -> Vec<String> {
+        let all = findings(gate);
+        all.iter().filter(|finding| rests(finding)).map(|finding| mask(&finding.message)).collect()
+    };
+    match gate.verdict {
+        Verdict::Pass => Vec::new(),
+        Verdict::Improved => {
+            let improved = gate.metrics.iter().filter(|one| one.verdict == Verdict::Improved);
+            improved.map(|gated| sentence(gated, gate)).collect()
+        }
+        Verdict::Inconclusive if gate.metrics.is_empty() && gate.thresholds.is_empty() => {
+            vec!["nothing was compared".to_owned()]
+        }
+        Verdict::Inconclusive => of(&|finding| finding.rule == Rule::Inconclusive),
+        Verdict::Regression => {
+            of(&|finding| finding.grave == Grave::Error && finding.rule != Rule::BrokenTask)
+        }
     }
 }
 
