@@ -287,16 +287,21 @@ fn an_improvement_is_told_with_its_own_p() {
 
 #[test]
 fn harm_below_the_margin_is_within_tolerance_and_says_so() {
-    let config = r#"{"task_name":"t","gate":{"metrics":["final_completion_rate"],"margin":{"default":0.5}}}"#;
-    // Spread over many tasks, so that no single task breaks.
-    let after = grid(40, 3, |task, trial| trial != 1 || [1, 2, 3].contains(&(task % 10)));
-    let sides = Sides::judged(&grid(40, 3, |_, _| true), &after, config);
+    let config =
+        r#"{"task_name":"t","gate":{"metrics":["first_step_accuracy"],"margin":{"default":0.5}}}"#;
+    let before = grid(40, 3, |_, _| true);
+    let mut after = before.clone();
+    after.iter_mut().for_each(|run| run.first = run.trial != 1);
+    let sides = Sides::judged(&before, &after, config);
     let (report, code) = sides.json(&[]);
-    let completion = &report["metrics"]["final_completion_rate"];
-    assert_eq!((code, &completion["verdict"]), (0, &json!("pass")), "{report:#}");
-    assert_eq!(completion["within_tolerance"], true);
+    let figure = &report["metrics"]["first_step_accuracy"];
+    assert_eq!((code, &figure["verdict"]), (0, &json!("pass")), "{report:#}");
+    assert_eq!(
+        (&figure["within_tolerance"], &figure["distinguishable"]),
+        (&json!(true), &json!(true))
+    );
     let text = sides.gate(&[]).out;
-    assert!(text.contains("-23.3pp ["), "{text}");
+    assert!(text.contains("-33.3pp ["), "{text}");
     assert!(text.contains("within tolerance"), "{text}");
 }
 

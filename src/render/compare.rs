@@ -10,14 +10,14 @@ use super::doc::{Column, Doc, Table};
 use super::figures::{decimals, plural};
 use super::finding::signature;
 use super::gate::{more, named, twice};
-use super::gate_json::{
-    BrokenWire, EndsWire, ErrorTypesWire, MixWire, PairingWire, RatioWire, SidesWire, broken_wire,
-    ends, errors_wire, mix_wire, p_wire, pairing_wire, ratio_wire,
-};
 use super::json::rounded;
 use super::mask::mask;
 use super::number::count;
 use super::report::{Ordered, WarningWire, better, unit};
+use super::sides_json::{
+    BrokenWire, EndsWire, ErrorTypesWire, MixWire, PairingWire, RatioWire, SidesWire, broken_wire,
+    ends, errors_wire, mix_wire, p_wire, pairing_wire, ratio_wire,
+};
 use crate::compare::{ComparedMetric, Comparison, ErrorChanges, ErrorSignature, Mode};
 
 /// Broken tasks that are shown; JSON has all.

@@ -26,6 +26,7 @@ mod report;
 mod safe;
 mod sarif;
 mod show;
+mod sides_json;
 mod text;
 
 pub use baseline::{
