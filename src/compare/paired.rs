@@ -226,7 +226,15 @@ fn ratio(tasks: &[TaskSample], share: bool, options: &TestOptions) -> Evidence {
     let found = paired.or_else(|| apart().filter(|found| found.error > 0.0));
     let evidence = match found {
         Some(found) => with_interval(Ok(found), options),
-        None if share => bounded(&baseline, &candidate, options),
+        // No task and no run differs: as if in two tasks one step of one run had another outcome.
+        None if share => {
+            let runs = tasks.iter().map(|task| task.baseline.len().min(task.candidate.len())).min();
+            let steps = tasks.iter().flat_map(|task| task.baseline.iter().chain(&task.candidate));
+            let (runs_all, total) = steps.fold((0, 0.0), |(n, sum), (_, d)| (n + 1, sum + d));
+            let per_run = (total / count(runs_all)).max(1.0);
+            let pseudo = 1.0 / (count(runs.unwrap_or(1).max(1)) * per_run);
+            with_interval(adjusted_paired_t(&vec![after - before; tasks.len()], pseudo), options)
+        }
         None => Evidence::none("no interval: no spread between tasks"),
     };
     let parts = tasks.iter().flat_map(|task| task.baseline.iter().chain(&task.candidate));
