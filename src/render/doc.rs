@@ -18,6 +18,8 @@ pub enum Block {
     Table(Table),
     /// Something to be warned of.
     Warning(String),
+    /// A command to type, and what for.
+    Command(&'static str, String),
 }
 
 /// A table; every row has one cell per column.
@@ -108,6 +110,11 @@ impl Doc {
     /// Adds a warning.
     pub fn warning(&mut self, text: impl Into<String>) {
         self.blocks.push(Block::Warning(text.into()));
+    }
+
+    /// Adds a command to type; `label` says what for.
+    pub fn command(&mut self, label: &'static str, command: impl Into<String>) {
+        self.blocks.push(Block::Command(label, command.into()));
     }
 
     /// Adds a table, unless it has no rows.

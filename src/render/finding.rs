@@ -210,16 +210,14 @@ fn needed(needed: &Needed) -> String {
     let trials = needed
         .trials
         .map(|more| format!("{} more {} a task{sides}", count(more), plural(more, "trial")));
-    let shows = match needed.shows {
-        Shows::NotWorse => "would likely show it is not worse, if it is not",
-        Shows::Worse => "would likely show it is worse, if it is as seen",
+    let what = match needed.shows {
+        Shows::NotWorse => "for a pass",
+        Shows::Worse => "to be sure that it is worse",
     };
     match (tasks, trials) {
-        (Some(tasks), Some(trials)) => format!("about {tasks}, or {trials}, {shows}"),
-        (Some(tasks), None) => {
-            format!("about {tasks} {shows}; more trials will not help, add tasks")
-        }
-        (None, Some(trials)) => format!("about {trials} {shows}"),
+        (Some(tasks), Some(trials)) => format!("{what} about {tasks}, or {trials}"),
+        (Some(tasks), None) => format!("{what} about {tasks}; more trials alone do not help"),
+        (None, Some(trials)) => format!("{what} about {trials}"),
         (None, None) => "no size within reach would decide".to_owned(),
     }
 }

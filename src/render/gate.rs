@@ -286,7 +286,7 @@ fn next_lines(gate: &Gate, context: &GateContext, doc: &mut Doc) {
     let Some(paths) = shell(&context.candidate) else { return };
     let task = gate.broken_tasks.iter().find_map(|task| quoted(&task.task_id));
     if let Some(task) = task {
-        doc.line(format!("next    agenteval show {task} {paths}"));
+        doc.command("next", format!("agenteval show {task} {paths}"));
     }
     let store = match &context.store {
         None => Some(String::new()),
@@ -296,9 +296,10 @@ fn next_lines(gate: &Gate, context: &GateContext, doc: &mut Doc) {
         (gate.verdict, &context.baseline, store)
         && let Some(name) = quoted(name)
     {
-        doc.line(format!(
-            "accept  agenteval baseline bless {name} {paths}{store} --reason \"...\""
-        ));
+        doc.command(
+            "accept",
+            format!("agenteval baseline bless {name} {paths}{store} --reason \"...\""),
+        );
     }
 }
 

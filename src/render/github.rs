@@ -35,6 +35,11 @@ pub fn gate_annotations(gate: &Gate, context: &GateContext) -> Vec<String> {
             lines.push(line(command, &against, &message));
         }
     }
+    // What the gate could not do, which no finding tells.
+    let told = |code: &str| matches!(code, "baseline_missing" | "different_config" | "lost_runs");
+    for warning in context.warnings.iter().filter(|warning| told(&warning.code)) {
+        lines.push(line("warning", &format!("{against}: {}", warning.code), &warning.message));
+    }
     lines
 }
 

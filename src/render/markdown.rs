@@ -13,6 +13,9 @@ pub fn markdown(doc: &Doc) -> String {
             Block::Title(text) => out.push_str(&format!("### {}\n\n", escape(text))),
             Block::Line(text) => out.push_str(&format!("{}\n\n", escape(text))),
             Block::Warning(text) => out.push_str(&format!("> **warning**: {}\n\n", escape(text))),
+            Block::Command(label, command) => {
+                out.push_str(&format!("{label}: {}\n\n", code(command)));
+            }
             Block::Table(table) => out.push_str(&table_text(table)),
         }
     }
@@ -34,6 +37,16 @@ fn table_text(table: &Table) -> String {
     }
     out.push('\n');
     out
+}
+
+/// A span of code; nothing in it is markup.
+fn code(text: &str) -> String {
+    let text = one_line(&mask(text));
+    // The fence is longer than any run of backticks inside.
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest + 1);
+    let edge = if longest > 0 { " " } else { "" };
+    format!("{fence}{edge}{text}{edge}{fence}")
 }
 
 /// Escapes what Markdown or the HTML inside it would read as markup, and mentions of users.
@@ -65,6 +78,13 @@ fn escape(text: &str) -> String {
 mod tests {
     use super::super::doc::{Column, Doc, Table};
     use super::markdown;
+
+    #[test]
+    fn commands_are_code_whatever_is_in_them() {
+        let mut doc = Doc::default();
+        doc.command("next", "agenteval show 'a`b``c' x");
+        assert_eq!(markdown(&doc), "next: ``` agenteval show 'a`b``c' x ```\n");
+    }
 
     #[test]
     fn markup_in_names_is_shown_as_text() {

@@ -37,6 +37,9 @@ pub fn text(doc: &Doc, style: Style) -> String {
                 out.push_str(": ");
                 out.push_str(&shown(text));
             }
+            Block::Command(label, command) => {
+                out.push_str(&format!("{label:<8}{}", shown(command)));
+            }
             Block::Table(table) => out.push_str(&table_text(table, style, &paint)),
         }
         out.push('\n');
