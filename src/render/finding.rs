@@ -178,7 +178,19 @@ pub(super) fn sentence(gated: &GatedMetric, gate: &Gate) -> String {
         side(metric, gated.evidence.candidate),
         p_value(spoken_p(gated)),
     );
-    std::iter::once(numbers).chain(notes(gated)).collect::<Vec<_>>().join("; ")
+    std::iter::once(numbers).chain(notes(gated)).chain(open(gated)).collect::<Vec<_>>().join("; ")
+}
+
+/// What is missing for a verdict: what these runs can tell, what would decide, and why not.
+pub(super) fn open(gated: &GatedMetric) -> Vec<String> {
+    let mut open = Vec::new();
+    if gated.verdict == Verdict::Inconclusive {
+        let shown = |harm: f64| size(gated.metric, &gated.evidence, harm);
+        open.extend(gated.detectable.map(|size| format!("can detect >= {}", shown(size))));
+        open.extend(gated.needed.as_ref().map(needed));
+    }
+    open.extend(gated.reason.clone());
+    open
 }
 
 /// What stands beside the numbers of a gated figure.
@@ -187,7 +199,7 @@ pub(super) fn notes(gated: &GatedMetric) -> Vec<String> {
     let shown = |harm: f64| size(gated.metric, &gated.evidence, harm);
     if let Some(margin) = gated.margin.filter(|_| gated.verdict != Verdict::Improved) {
         notes.push(if gated.within_tolerance {
-            format!("within tolerance: surely worse, but by less than the margin {}", shown(margin))
+            format!("within tolerance: worse, by less than the margin {}", shown(margin))
         } else {
             format!("margin {}", shown(margin))
         });
@@ -195,11 +207,6 @@ pub(super) fn notes(gated: &GatedMetric) -> Vec<String> {
     if gated.evidence.ratio.is_some() {
         notes.push("geometric means".to_owned());
     }
-    if gated.verdict == Verdict::Inconclusive {
-        notes.extend(gated.detectable.map(|size| format!("can detect >= {}", shown(size))));
-        notes.extend(gated.needed.as_ref().map(needed));
-    }
-    notes.extend(gated.reason.clone());
     notes
 }
 

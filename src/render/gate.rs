@@ -3,7 +3,7 @@
 use super::change::{Change, aligned, p_value, side, size, spoken_p, told};
 use super::doc::{Column, Doc, Table};
 use super::figures::plural;
-use super::finding::{guard_sentence, new_error, notes, signature, threshold_sentence};
+use super::finding::{guard_sentence, new_error, notes, open, signature, threshold_sentence};
 use super::mask::mask;
 use super::number::count;
 use super::report::WarningWire;
@@ -41,6 +41,13 @@ pub fn gate_doc(gate: &Gate, context: &GateContext) -> Doc {
     let mut doc = Doc::default();
     doc.title(head(gate, context));
     doc.table(figures(gate));
+    // Below the table, where a sentence has room.
+    for gated in &gate.metrics {
+        let open = open(gated);
+        if !open.is_empty() {
+            doc.line(format!("{}: {}", gated.metric.name, open.join("; ")));
+        }
+    }
     if let Some(pairing) = &gate.pairing {
         pairing_lines(pairing, &mut doc);
     }
@@ -53,9 +60,7 @@ pub fn gate_doc(gate: &Gate, context: &GateContext) -> Doc {
     broken(gate, &mut doc);
     error_lines(gate, &mut doc);
     if gate.verdict == Verdict::Inconclusive && !gate.metrics.is_empty() {
-        doc.line(
-            "inconclusive: these runs show neither that it is worse nor that it is not; the notes say what would",
-        );
+        doc.line("inconclusive: these runs show neither that it is worse nor that it is not");
     }
     for warning in context.warnings.iter().take(WARNINGS) {
         let place = match warning.place.as_str() {
