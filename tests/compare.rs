@@ -331,3 +331,19 @@ fn the_same_runs_are_never_a_regression_whatever_is_gated_and_their_order_does_n
         assert_eq!(metric.evidence, again.evidence);
     }
 }
+
+#[test]
+fn a_task_of_which_the_candidate_tells_nothing_is_no_pass() {
+    let before = tasks(vec![(3, 3); 60]);
+    let mut after = before.clone();
+    for row in after.iter_mut().filter(|row| row.task_id.as_deref() == Some("task-007")) {
+        row.outcome = Outcome::Unknown;
+    }
+    let gate = gate(&before, &after, &completion_alone());
+    assert_eq!(only(&gate).verdict, Verdict::Inconclusive);
+    assert_eq!(
+        only(&gate).reason.as_deref(),
+        Some("of 1 tasks no run of the candidate tells how it ended")
+    );
+    assert_eq!((gate.notices[0].code, gate.notices[0].count), ("unknown_outcome", 3));
+}

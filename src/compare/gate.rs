@@ -9,13 +9,13 @@ use super::broken::{BrokenTask, GUARD_SHARE, Guard, broken_tasks};
 use super::errors::ErrorChanges;
 use super::evidence::{Evidence, Kind, TestOptions};
 use super::needed::Needed;
-use super::pairing::{Mode, Pairing, PairingOptions};
-use super::sample::{Sample, counted};
+use super::pairing::{Mode, PairedTask, Pairing, PairingOptions};
+use super::sample::{Sample, counted, counts_lost};
 use super::summary::PairingSummary;
 use super::thresholds::{HeldThreshold, thresholds};
 use super::verdict::{Harm, Levels, Verdict, decide};
 use crate::config::{EvalConfig, Margin};
-use crate::evaluate::RunRow;
+use crate::evaluate::{Outcome, RunRow};
 use crate::metrics::{Metric, Set, Standing, metric};
 use crate::model::Unit;
 use crate::stats::holm;
@@ -174,6 +174,7 @@ impl Gate {
             gated.push(one(metric, missing, &pairing, &all, config, options));
         }
         adjust(&mut gated, levels, options);
+        unknown(&pairing, &mut gated, &mut notices);
         let pairing_failures = pairing.failures(pairing_options);
         lost_notice(&pairing, &mut notices);
         let thresholds = thresholds(candidate, &lost(&pairing), &config.thresholds);
@@ -238,6 +239,37 @@ fn lost_notice(pairing: &Pairing<'_>, notices: &mut Vec<Notice>) {
             task.id
         );
         notices.push(Notice { code: "lost_runs", message, count: runs });
+    }
+}
+
+/// Runs of which the trace does not tell how they ended are in no completion rate. Where a task has
+/// no other run on the candidate's side, nobody knows whether it still works: that is no pass.
+fn unknown(pairing: &Pairing<'_>, gated: &mut [GatedMetric], notices: &mut Vec<Notice>) {
+    let unknown =
+        |rows: &[&RunRow]| rows.iter().filter(|row| row.outcome == Outcome::Unknown).count();
+    let before: usize = pairing.tasks.iter().map(|task| unknown(&task.baseline)).sum();
+    let after: usize = pairing.tasks.iter().map(|task| unknown(&task.candidate)).sum();
+    if before + after > 0 {
+        let message = format!(
+            "runs of which the trace does not tell how they ended: {before} of the baseline, {after} of the candidate; they are in no completion rate"
+        );
+        notices.push(Notice { code: "unknown_outcome", message, count: (before + after) as u64 });
+    }
+    let known = |rows: &[&RunRow]| rows.iter().any(|row| row.counts_as_ended());
+    let untold = |task: &&PairedTask<'_>| {
+        known(&task.baseline) && unknown(&task.candidate) > 0 && !known(&task.candidate)
+    };
+    let tasks = pairing.tasks.iter().filter(untold).count();
+    let passed = |metric: &&mut GatedMetric| {
+        counts_lost(metric.metric) && matches!(metric.verdict, Verdict::Pass | Verdict::Improved)
+    };
+    if tasks > 0 {
+        for metric in gated.iter_mut().filter(passed) {
+            metric.verdict = Verdict::Inconclusive;
+            metric.within_tolerance = false;
+            metric.reason =
+                Some(format!("of {tasks} tasks no run of the candidate tells how it ended"));
+        }
     }
 }
 
