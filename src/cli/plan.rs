@@ -30,12 +30,14 @@ pub(super) fn run(args: &Plan, global: &Global) -> Outcome {
     if let Some(effect) = effects.iter().find(|effect| !(effect.is_finite() && **effect > 0.0)) {
         return Err(Failure::usage(format!("--effect {effect}: give a number above 0")));
     }
-    let share = matches!(expected.scale, Scale::Share { .. });
-    if let Some(effect) = effects.iter().find(|effect| share && **effect > 1.0) {
+    let room = expected.room().unwrap_or(f64::INFINITY);
+    let asked = !args.effect.is_empty();
+    if let Some(effect) = effects.iter().find(|effect| asked && **effect > room) {
         return Err(Failure::usage(format!(
-            "--effect {effect}: the effect on a rate is a share, such as 0.1 for 10 points"
+            "--effect {effect}: this rate cannot get worse by more than {room:.3}; 10 points are 0.1"
         )));
     }
+    let effects: Vec<f64> = effects.into_iter().filter(|effect| *effect <= room).collect();
     let question = PlanQuestion {
         metric,
         expected,

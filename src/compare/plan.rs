@@ -10,7 +10,7 @@ use super::played::played_power;
 use crate::evaluate::RunRow;
 use crate::metrics::{Metric, Set};
 use crate::model::Better;
-use crate::stats::{TASKS_MARGIN, detectable, needed_tasks, normal_quantile};
+use crate::stats::{TASKS_MARGIN, detectable, needed_tasks};
 
 /// What a plan knows of a figure before there is a candidate.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -138,6 +138,15 @@ impl Expected {
         })
     }
 
+    /// The largest effect that a share has room for; `None` where there is no such bound.
+    #[must_use]
+    pub fn room(&self) -> Option<f64> {
+        match self.scale {
+            Scale::Share { higher } => Some(if higher { self.value } else { 1.0 - self.value }),
+            Scale::Unit | Scale::Relative => None,
+        }
+    }
+
     /// How often an effect is told by this many tasks; `None` where that is not known.
     #[must_use]
     pub fn power(
@@ -148,10 +157,9 @@ impl Expected {
         sureness: Sureness,
     ) -> Option<f64> {
         match self.scale {
-            Scale::Share { higher } => {
-                // A share of which less is better is the share of the runs that are not in it.
-                let good = if higher { self.value } else { 1.0 - self.value };
-                played_power(good, self.icc(), effect, (tasks, trials), sureness.alpha)
+            // A share of which less is better is the share of the runs that are not in it.
+            Scale::Share { .. } => {
+                played_power(self.room()?, self.icc(), effect, (tasks, trials), sureness.alpha)
             }
             Scale::Unit | Scale::Relative => None,
         }
@@ -169,20 +177,12 @@ impl Expected {
     pub fn tasks(&self, effect: f64, trials: (u32, u32), sureness: Sureness) -> Option<u64> {
         let sd = self.of_task(effect, trials).sqrt();
         let by_formula = needed_tasks(sd, self.scaled(effect), sureness.alpha, sureness.power)?;
-        let mut tasks = whole(TASKS_MARGIN * by_formula)?;
-        if !matches!(self.scale, Scale::Share { .. }) {
-            return Some(tasks);
-        }
-        // Power grows with the root of the tasks on the scale of the normal distribution.
-        let reach = |power: f64| {
-            Some(normal_quantile(1.0 - sureness.alpha)? + normal_quantile(power.clamp(0.02, 0.98))?)
+        let planned = whole(TASKS_MARGIN * by_formula)?;
+        // As far as it can be played; beyond, the formula is good enough.
+        let enough = |tasks: u64| {
+            self.power(effect, tasks, trials, sureness).map(|power| power >= sureness.power)
         };
-        for _ in 0..ROUNDS {
-            let power = self.power(effect, tasks, trials, sureness)?;
-            let factor = (reach(sureness.power)? / reach(power)?.max(0.2)).powi(2);
-            tasks = whole(tasks as f64 * factor)?;
-        }
-        Some(tasks)
+        Some(smallest(planned, enough).unwrap_or(planned))
     }
 
     /// The smallest effect that this many tasks most likely tell.
@@ -210,8 +210,32 @@ impl Expected {
     }
 }
 
-/// Rounds of playing a plan, and mending it by what came out.
-const ROUNDS: u32 = 3;
+/// The smallest number from 2 that is enough, searched for around `near`; `None` where that cannot be
+/// told.
+fn smallest(near: u64, enough: impl Fn(u64) -> Option<bool>) -> Option<u64> {
+    let step = |tasks: u64| (tasks / 3).max(1);
+    let (mut low, mut high) = (near, near);
+    if enough(near)? {
+        while low > 2 && enough(low)? {
+            high = low;
+            low = low.saturating_sub(step(low)).max(2);
+        }
+        if enough(low)? {
+            return Some(low);
+        }
+    } else {
+        while !enough(high)? {
+            low = high;
+            high += step(high);
+        }
+    }
+    // To a hundredth: games are not more exact.
+    while high - low > 1.max(high / 100) {
+        let middle = low.midpoint(high);
+        if enough(middle)? { high = middle } else { low = middle }
+    }
+    Some(high)
+}
 
 /// A number of tasks; `None` for more than anybody has.
 #[expect(

@@ -12,11 +12,11 @@ use crate::stats::{SplitMix64, Stratum, stratified_exact};
 /// Games; the standard error of a power of .8 is .009.
 const GAMES: u64 = 2_000;
 
-/// Tasks beyond which the normal formula is good enough, and games would take long.
-const MOST_TASKS: u64 = 5_000;
+/// Runs of a side beyond which the normal formula is good enough, and games would take long.
+const MOST_RUNS: u64 = 2_000;
 
 /// How often the test at level `alpha` tells an `effect` on a success rate. `None` for an effect that
-/// is not between 0 and the rate, and for very many tasks or trials.
+/// is not between 0 and the rate, and for more runs than games are worth.
 pub(super) fn played_power(
     rate: f64,
     icc: f64,
@@ -24,7 +24,7 @@ pub(super) fn played_power(
     (tasks, trials): (u64, (u32, u32)),
     alpha: f64,
 ) -> Option<f64> {
-    let playable = tasks <= MOST_TASKS && u64::from(trials.0.max(trials.1)) * tasks <= 200_000;
+    let playable = u64::from(trials.0.max(trials.1)).saturating_mul(tasks) <= MOST_RUNS;
     if !(effect > 0.0 && effect <= rate && rate < 1.0 && playable) {
         return None;
     }
