@@ -1,13 +1,14 @@
 //! `agenteval plan` and `agenteval demo` through the program.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests fail by panicking")]
 
-mod support;
+#[path = "support/cli.rs"]
+mod cli;
 
+use cli::{Folder, run};
 use serde_json::Value;
-use support::cli::{Folder, run};
 
 fn plan(arguments: &[&str]) -> Value {
-    support::cli::json(&[&["plan"], arguments].concat())
+    cli::json(&[&["plan"], arguments].concat())
 }
 
 #[test]

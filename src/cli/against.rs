@@ -44,6 +44,11 @@ pub(crate) fn read(
 }
 
 impl Sided {
+    /// Whether it is a baseline of several saves.
+    pub(crate) fn pooled(&self) -> bool {
+        self.stored.as_ref().is_some_and(|stored| stored.saves.len() > 1)
+    }
+
     /// A stored baseline as one side.
     pub(crate) fn stored(mut baseline: Baseline) -> Self {
         Self {

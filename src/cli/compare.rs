@@ -29,6 +29,7 @@ pub(super) fn run(args: &Compare, global: &Global) -> Outcome {
             exact: args.against.exact,
             ..TestOptions::default()
         },
+        pooled: (before.pooled(), after.pooled()),
         ..GateOptions::default()
     };
     let comparison = Comparison::of(&before.rows, &after.rows, config, &options);

@@ -60,10 +60,7 @@ pub(super) fn run(args: &Args, global: &Global) -> Outcome {
             ..TestOptions::default()
         },
         allow_unmatched: args.allow_unmatched,
-        pooled: baseline
-            .as_ref()
-            .and_then(|side| side.stored.as_ref())
-            .is_some_and(|stored| stored.saves.len() > 1),
+        pooled: (baseline.as_ref().is_some_and(Sided::pooled), false),
     };
     let rows = baseline.as_ref().map(|side| side.rows.as_slice());
     let gate = Gate::of(rows, &candidate.rows, &loaded.config, &options);

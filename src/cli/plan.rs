@@ -1,55 +1,50 @@
 //! `agenteval plan`: how many tasks and trials it takes to see an effect.
 
-use super::args::{Global, Output, Plan};
+use super::args::{Global, Output, Plan as Args};
 use super::output::{self, Forms, More};
 use super::runs::Loaded;
 use super::{Failure, Outcome, against, baseline, explain};
-use crate::compare::{Expected, GUARD_SHARE, Scale, Sureness};
-use crate::config::EvalConfig;
+use crate::compare::{Expected, Plan, PlanQuestion, Sureness};
 use crate::exit::Status;
 use crate::metrics::Metric;
-use crate::render::{PlanQuestion, plan_doc, plan_wire, pretty_json};
+use crate::render::{plan_doc, plan_wire, pretty_json};
 
 /// Gathers what is known, plans and writes.
-pub(super) fn run(args: &Plan, global: &Global) -> Outcome {
+pub(super) fn run(args: &Args, global: &Global) -> Outcome {
     let output = Output::from(&args.output);
     output::check(&output, More::Nothing)?;
     let metric = explain::find(&args.metric)?;
     let loaded = Loaded::config(&args.reading, global)?;
     let expected = expected(args, global, &loaded, &output, metric)?;
-    let sureness = Sureness {
-        alpha: args.alpha.unwrap_or_else(|| level(&loaded.config, metric)),
-        power: args.power,
-    };
+    let sureness =
+        Sureness { alpha: args.alpha.unwrap_or(loaded.config.gate.alpha), power: args.power };
     for (flag, share) in [("--alpha", sureness.alpha), ("--power", sureness.power)] {
         if !(share > 0.0 && share < 1.0) {
             return Err(Failure::usage(format!("{flag} {share}: give a number between 0 and 1")));
         }
     }
-    let effects = if args.effect.is_empty() { usual(&expected) } else { args.effect.clone() };
-    if let Some(effect) = effects.iter().find(|effect| !(effect.is_finite() && **effect > 0.0)) {
+    if let Some(effect) = args.effect.iter().find(|effect| !(effect.is_finite() && **effect > 0.0))
+    {
         return Err(Failure::usage(format!("--effect {effect}: give a number above 0")));
     }
     let room = expected.room().unwrap_or(f64::INFINITY);
-    let asked = !args.effect.is_empty();
-    if let Some(effect) = effects.iter().find(|effect| asked && **effect > room) {
+    if let Some(effect) = args.effect.iter().find(|effect| **effect > room) {
         return Err(Failure::usage(format!(
             "--effect {effect}: this rate cannot get worse by more than {room:.3}; 10 points are 0.1"
         )));
     }
-    let effects: Vec<f64> = effects.into_iter().filter(|effect| *effect <= room).collect();
     let question = PlanQuestion {
         metric,
         expected,
         sureness,
-        effects,
+        effects: args.effect.clone(),
         trials: args.trials.iter().map(|k| (args.baseline_trials.unwrap_or(*k), *k)).collect(),
         tasks: args.tasks.or_else(|| expected.seen.map(|(tasks, _)| tasks as u64)),
     };
-    let plan = plan_wire(&question);
+    let plan = Plan::of(question);
     let forms = Forms {
-        doc: &|| plan_doc(&question, &plan),
-        json: &|| pretty_json(&plan),
+        doc: &|| plan_doc(&plan),
+        json: &|| pretty_json(&plan_wire(&plan)),
         ndjson: None,
         csv: None,
         junit: None,
@@ -60,18 +55,9 @@ pub(super) fn run(args: &Plan, global: &Global) -> Outcome {
     Ok(Status::Done)
 }
 
-/// The level of one figure in the gate: where completion is gated, the guard for broken tasks has
-/// its share.
-fn level(config: &EvalConfig, metric: &Metric) -> f64 {
-    let guarded = config.gate_metrics().iter().any(|gated| gated.name == "final_completion_rate");
-    let rest =
-        if guarded || metric.name == "final_completion_rate" { 1.0 - GUARD_SHARE } else { 1.0 };
-    config.gate.alpha * rest
-}
-
 /// From a baseline, from traces, or from assumptions.
 fn expected(
-    args: &Plan,
+    args: &Args,
     global: &Global,
     loaded: &Loaded,
     output: &Output,
@@ -101,13 +87,4 @@ fn expected(
         }
     }
     Ok(Expected::rate(args.rate, args.icc))
-}
-
-/// Effects that people ask for.
-fn usual(expected: &Expected) -> Vec<f64> {
-    match expected.scale {
-        Scale::Share { .. } => vec![0.05, 0.1, 0.2],
-        Scale::Relative => vec![0.1, 0.25, 0.5],
-        Scale::Unit => [0.1, 0.25, 0.5].map(|share| share * expected.value.abs()).to_vec(),
-    }
 }

@@ -3,7 +3,7 @@
 //! Owns the list of broken tasks, and the guard for a few tasks that broke hard while the mean
 //! hardly moved (`STATISTICS.md`, 5.2).
 
-use super::evidence::TestOptions;
+use super::evidence::{TestOptions, small};
 use super::pairing::Pairing;
 use super::sample::Sample;
 use crate::evaluate::RunRow;
@@ -63,8 +63,9 @@ impl Guard {
     /// completion rate, paired by task. `None` for more runs than can be numbered.
     #[must_use]
     pub fn of(completion: &Sample, options: &TestOptions) -> Option<Self> {
+        let (before, after) = completion.runs();
+        let options = &options.bounded(before + after);
         let level = options.alpha * GUARD_SHARE;
-        let small = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
         let tasks = &completion.tasks;
         let design = Design::new(
             tasks.iter().map(|task| (small(task.baseline.len()), small(task.candidate.len()))),

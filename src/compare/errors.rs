@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::evidence::TestOptions;
+use super::evidence::{TestOptions, small};
 use super::pairing::{Mode, Pairing};
 use crate::evaluate::RunRow;
 use crate::metrics::LEVEL;
@@ -174,10 +174,10 @@ fn mix(pairing: &Pairing<'_>, options: &TestOptions) -> Option<MixShift> {
         total
     };
     let (baseline, candidate) = (total(&by_task.0), total(&by_task.1));
-    let small = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
     let design = Design::new(strata.iter().map(|(b, c)| (small(b.len()), small(c.len()))))?;
     let runs: Vec<&Vec<u32>> = strata.iter().flat_map(|(b, c)| b.iter().chain(c)).collect();
-    let p = permute_g(&design, &runs, options.draws)?.p.greater;
+    let draws = options.bounded(runs.len()).draws;
+    let p = permute_g(&design, &runs, draws)?.p.greater;
     // There is none where a side has no error.
     let tv = total_variation(&candidate, &baseline)?;
     let interval = bootstrap_tv(&by_task.1, &by_task.0, BOOTSTRAPS, options.draws.seed, LEVEL).ok();

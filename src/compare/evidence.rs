@@ -25,6 +25,23 @@ impl Default for TestOptions {
     }
 }
 
+impl TestOptions {
+    /// With as many relabellings of so many runs as are made in seconds.
+    #[must_use]
+    pub(super) fn bounded(&self, runs: usize) -> Self {
+        let affordable = MOST_LABELS / (runs as u64).max(1);
+        let affordable = u32::try_from(affordable).unwrap_or(u32::MAX).max(FEWEST_DRAWS);
+        let draws = Draws { count: self.draws.count.min(affordable), ..self.draws };
+        Self { draws, ..*self }
+    }
+}
+
+/// Labels that all relabellings of one figure may move: about five seconds' worth.
+const MOST_LABELS: u64 = 2_000_000_000;
+
+/// Relabellings that are made of however many runs: the smallest p is a thousandth.
+const FEWEST_DRAWS: u32 = 999;
+
 /// The kind of a figure, which decides how it is compared.
 #[derive(Debug, Clone, Copy)]
 pub enum Kind {
@@ -97,6 +114,8 @@ pub struct Evidence {
     pub runs: (usize, usize),
     /// What the spread between tasks and between runs of one task is.
     pub spread: Option<Spread>,
+    /// The k of pass^k and pass@k.
+    pub k: Option<u64>,
     /// Why something is missing.
     pub reason: Option<String>,
 }
@@ -106,8 +125,9 @@ pub struct Evidence {
 pub struct Spread {
     /// Variance of the task differences, adjusted as in the interval.
     pub total: f64,
-    /// Variance of the task differences as seen, split.
-    pub split: SplitVariance,
+    /// Variance of the task differences as seen, split; `None` where runs of one task cannot be
+    /// set against tasks (unpaired sets, pass^k).
+    pub split: Option<SplitVariance>,
     /// What the pseudo tasks of the interval add: it falls with the square of the trials.
     pub pseudo: f64,
     /// Mean runs of a task: of the baseline and of the candidate.
@@ -115,12 +135,19 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// The variance of task differences with other numbers of trials.
+    /// The variance of task differences with other numbers of trials; `None` where that is not known.
     #[must_use]
-    pub fn with_trials(&self, (baseline, candidate): (f64, f64)) -> f64 {
+    pub fn with_trials(&self, (baseline, candidate): (f64, f64)) -> Option<f64> {
+        let split = self.split?;
         let fewest = self.trials.0.min(self.trials.1) / baseline.min(candidate);
-        let within = self.split.within * (1.0 / baseline + 1.0 / candidate);
-        self.split.between + within + self.pseudo * fewest.powi(2)
+        let within = split.within * (1.0 / baseline + 1.0 / candidate);
+        Some(split.between + within + self.pseudo * fewest.powi(2))
+    }
+
+    /// Where only the error of the whole is known, over `m` tasks.
+    pub(super) fn of_error(error: Option<f64>, m: usize) -> Option<Self> {
+        let total = error?.powi(2) * count(m);
+        Some(Self { total, split: None, pseudo: 0.0, trials: (1.0, 1.0) })
     }
 }
 
@@ -128,6 +155,8 @@ impl Evidence {
     /// Compares both sides of one figure.
     #[must_use]
     pub fn of(sample: &Sample, kind: Kind, options: &TestOptions) -> Self {
+        let (before, after) = sample.runs();
+        let options = &options.bounded(before + after);
         let evidence = match sample.mode {
             Mode::Paired => super::paired::compare(&sample.tasks, kind, options),
             Mode::Unpaired => super::unpaired::compare(&sample.tasks, kind, options),
@@ -136,11 +165,10 @@ impl Evidence {
             sample.tasks.iter().filter(|task| !side(task).is_empty()).count()
         };
         let evidence = if kind.is_share() { evidence.within(1.0) } else { evidence };
-        Self {
-            tasks: (tasks(|task| &task.baseline), tasks(|task| &task.candidate)),
-            runs: sample.runs(),
-            ..evidence
-        }
+        let tasks = (tasks(|task| &task.baseline), tasks(|task| &task.candidate));
+        let of_error = || Spread::of_error(evidence.error, tasks.0.max(tasks.1));
+        let spread = evidence.spread.or_else(of_error);
+        Self { tasks, runs: sample.runs(), spread, ..evidence }
     }
 
     /// Evidence that there is none, and why.
@@ -209,9 +237,14 @@ pub(super) fn logs_exist(tasks: &[TaskSample]) -> bool {
     parts.all(|(amount, _)| *amount > 0.0)
 }
 
-/// The largest k that the trials of every task allow.
-pub(super) fn common_k<'t>(arms: impl Iterator<Item = &'t Vec<Part>>) -> Option<u64> {
+/// The fewest runs of a task on a side; the largest k that all allow.
+pub(super) fn fewest_runs<'t>(arms: impl Iterator<Item = &'t Vec<Part>>) -> Option<u64> {
     arms.filter(|arm| !arm.is_empty()).map(|arm| arm.len() as u64).min()
+}
+
+/// A number of runs as the tests take it.
+pub(super) fn small(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
 }
 
 /// Completed of all trials of one task.

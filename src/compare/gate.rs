@@ -7,8 +7,8 @@
 
 use super::broken::{BrokenTask, GUARD_SHARE, Guard, broken_tasks};
 use super::errors::ErrorChanges;
-use super::evidence::{Evidence, Kind, TestOptions};
-use super::needed::Needed;
+use super::evidence::{Evidence, Kind, TestOptions, count};
+use super::needed::{Needed, SizeLevels};
 use super::pairing::{Mode, PairedTask, Pairing, PairingOptions};
 use super::sample::{Sample, counted, counts_lost};
 use super::summary::PairingSummary;
@@ -30,8 +30,8 @@ pub struct GateOptions {
     pub tests: TestOptions,
     /// Whether what is unmatched is allowed.
     pub allow_unmatched: bool,
-    /// Whether the baseline holds several saves.
-    pub pooled: bool,
+    /// Whether a side holds several saves: the baseline (the first set), the candidate (the second).
+    pub pooled: (bool, bool),
 }
 
 /// One gated figure.
@@ -115,8 +115,12 @@ impl Gate {
     }
 
     fn alone(candidate: &[RunRow], config: &EvalConfig, options: &GateOptions) -> Self {
-        let pairing =
-            PairingOptions { expected_trials: config.expected_trials, ..PairingOptions::default() };
+        let pairing = PairingOptions {
+            expected_trials: config.expected_trials,
+            // Nothing is compared, so nothing is sought that is there twice.
+            pooled: (true, true),
+            ..PairingOptions::default()
+        };
         let itself = Pairing::of(candidate, candidate, pairing);
         let lost = lost(&itself);
         let thresholds = thresholds(candidate, &lost, &config.thresholds);
@@ -174,7 +178,7 @@ impl Gate {
             gated.push(one(metric, missing, &pairing, &all, config, options));
         }
         adjust(&mut gated, levels, options);
-        unknown(&pairing, &mut gated, &mut notices);
+        left_out(&pairing, &mut gated, &mut notices);
         let pairing_failures = pairing.failures(pairing_options);
         lost_notice(&pairing, &mut notices);
         let thresholds = thresholds(candidate, &lost(&pairing), &config.thresholds);
@@ -242,9 +246,10 @@ fn lost_notice(pairing: &Pairing<'_>, notices: &mut Vec<Notice>) {
     }
 }
 
-/// Runs of which the trace does not tell how they ended are in no completion rate. Where a task has
+/// Says which runs are in no completion rate. Those of which the trace does not tell how they ended:
+/// where a task has
 /// no other run on the candidate's side, nobody knows whether it still works: that is no pass.
-fn unknown(pairing: &Pairing<'_>, gated: &mut [GatedMetric], notices: &mut Vec<Notice>) {
+fn left_out(pairing: &Pairing<'_>, gated: &mut [GatedMetric], notices: &mut Vec<Notice>) {
     let unknown =
         |rows: &[&RunRow]| rows.iter().filter(|row| row.outcome == Outcome::Unknown).count();
     let before: usize = pairing.tasks.iter().map(|task| unknown(&task.baseline)).sum();
@@ -254,6 +259,24 @@ fn unknown(pairing: &Pairing<'_>, gated: &mut [GatedMetric], notices: &mut Vec<N
             "runs of which the trace does not tell how they ended: {before} of the baseline, {after} of the candidate; they are in no completion rate"
         );
         notices.push(Notice { code: "unknown_outcome", message, count: (before + after) as u64 });
+    }
+    let excused = |rows: &[&RunRow]| {
+        rows.iter().filter(|row| row.infra_excused && row.outcome.ended()).count()
+    };
+    let before: usize = pairing.tasks.iter().map(|task| excused(&task.baseline)).sum();
+    let after: usize = pairing.tasks.iter().map(|task| excused(&task.candidate)).sum();
+    if before + after > 0 {
+        let message = format!(
+            "runs that failed by the infrastructure: {before} of the baseline, {after} of the candidate; they are in no completion rate"
+        );
+        notices.push(Notice { code: "infra_runs", message, count: (before + after) as u64 });
+    }
+    if pairing.mode == Mode::Paired && pairing.without_task != (0, 0) {
+        let (before, after) = pairing.without_task;
+        let message = format!(
+            "runs without a task id cannot be paired and are left out: {before} of the baseline, {after} of the candidate"
+        );
+        notices.push(Notice { code: "without_task", message, count: (before + after) as u64 });
     }
     let known = |rows: &[&RunRow]| rows.iter().any(|row| row.counts_as_ended());
     let untold = |task: &&PairedTask<'_>| {
@@ -329,6 +352,9 @@ fn adjust(gated: &mut [GatedMetric], levels: Levels, options: &GateOptions) {
     };
     let harm = adjusted(|harm| harm.p_harm);
     let gain = adjusted(|harm| harm.p_gain);
+    // A figure that alone is worse is tested at the first step of Holm's correction.
+    let tested = harm.iter().flatten().count().max(1);
+    let sizes = SizeLevels { bound: options.tests.alpha, harm: levels.harm / count(tested) };
     for ((metric, p_harm), p_gain) in gated.iter_mut().zip(harm).zip(gain) {
         let bound = metric.harm.bound;
         metric.p_adjusted = p_harm;
@@ -337,13 +363,14 @@ fn adjust(gated: &mut [GatedMetric], levels: Levels, options: &GateOptions) {
         metric.verdict = decide(p_harm, p_gain, bound, margin, levels);
         let sure = p_harm.is_some_and(|p| p <= levels.harm);
         metric.within_tolerance = metric.verdict == Verdict::Pass && sure;
-        metric.detectable = metric.evidence.detectable(levels.harm);
+        metric.detectable = metric.evidence.detectable(sizes.harm);
         if metric.verdict == Verdict::Inconclusive {
-            metric.needed = needed(metric, margin, options.tests.alpha);
-            if let Some(p) = metric.evidence.smallest_p.filter(|p| *p > levels.harm) {
+            metric.needed = needed(metric, margin, sizes);
+            if let Some(p) = metric.evidence.smallest_p.filter(|p| *p > sizes.harm) {
                 metric.reason.get_or_insert(format!(
-                    "cannot detect: the smallest possible p is {}",
-                    short(p)
+                    "cannot detect: the smallest possible p is {}, above {}",
+                    short(p),
+                    short(sizes.harm)
                 ));
             }
         }
@@ -351,13 +378,13 @@ fn adjust(gated: &mut [GatedMetric], levels: Levels, options: &GateOptions) {
 }
 
 /// What would decide, on the scale of the error.
-fn needed(metric: &GatedMetric, margin: f64, alpha: f64) -> Option<Needed> {
+fn needed(metric: &GatedMetric, margin: f64, levels: SizeLevels) -> Option<Needed> {
     let harm = metric.harm.estimate?;
     let (harm, margin) = match (metric.evidence.ratio, metric.evidence.baseline) {
         (Some(_), Some(baseline)) => ((harm / baseline).ln_1p(), (margin / baseline).ln_1p()),
         _ => (harm, margin),
     };
-    Needed::of(&metric.evidence, harm, margin, alpha)
+    Needed::of(&metric.evidence, harm, margin, levels)
 }
 
 /// A p-value for a sentence.

@@ -4,14 +4,15 @@
 //! label. What differs between tasks (their difficulty) is in no error.
 
 use super::evidence::{
-    Evidence, Kind, Spread, TestOptions, common_k, count, logs_exist, mean, trials,
+    Evidence, Kind, Spread, TestOptions, count, fewest_runs, logs_exist, mean, small, trials,
 };
 use super::sample::{Part, TaskSample};
 use crate::metrics::LEVEL;
 use crate::stats::{
     Arms, Cluster, Design, Difference, NoInterval, Permuted, Stratum, TaskValues, Trials,
-    adjusted_paired_t, mean_and_error, mover, paired_t, permute_mean_difference, permute_ratio,
-    ratio_difference, ratio_difference_unpaired, smallest_p, split_variance, stratified_exact,
+    adjusted_paired_t, effective_n, mean_and_error, mover, paired_t, permute_mean_difference,
+    permute_ratio, ratio_difference, ratio_difference_unpaired, smallest_p, split_variance,
+    stratified_exact,
 };
 
 /// Compares tasks that have runs on both sides.
@@ -49,10 +50,6 @@ const PERMUTATION: &str = "label permutation";
 
 fn sizes(tasks: &[TaskSample]) -> impl Iterator<Item = (u32, u32)> {
     tasks.iter().map(|task| (small(task.baseline.len()), small(task.candidate.len())))
-}
-
-fn small(number: usize) -> u32 {
-    u32::try_from(number).unwrap_or(u32::MAX)
 }
 
 /// The values of each task: of the baseline and of the candidate.
@@ -226,12 +223,14 @@ fn ratio(tasks: &[TaskSample], share: bool, options: &TestOptions) -> Evidence {
     let found = paired.or_else(|| apart().filter(|found| found.error > 0.0));
     let evidence = match found {
         Some(found) => with_interval(Ok(found), options),
-        // No task and no run differs: as if in two tasks one step of one run had another outcome.
+        // No task and no run differs: as if in two tasks one step of one run had another outcome,
+        // where steps of a run are alike by half: errors come in whole runs as well as one by one.
         None if share => {
             let runs = tasks.iter().map(|task| task.baseline.len().min(task.candidate.len())).min();
             let steps = tasks.iter().flat_map(|task| task.baseline.iter().chain(&task.candidate));
             let (runs_all, total) = steps.fold((0, 0.0), |(n, sum), (_, d)| (n + 1, sum + d));
-            let per_run = (total / count(runs_all)).max(1.0);
+            let length = (total / count(runs_all)).max(1.0);
+            let per_run = effective_n(length, length, STEPS_ALIKE);
             let pseudo = 1.0 / (count(runs.unwrap_or(1).max(1)) * per_run);
             with_interval(adjusted_paired_t(&vec![after - before; tasks.len()], pseudo), options)
         }
@@ -267,6 +266,9 @@ fn ratio(tasks: &[TaskSample], share: bool, options: &TestOptions) -> Evidence {
         ..evidence
     }
 }
+
+/// How alike the steps of one run are taken to be, where there is nothing to tell it from.
+const STEPS_ALIKE: f64 = 0.5;
 
 /// Sum of numerators over sum of denominators.
 pub(super) fn quotient(clusters: &[Cluster]) -> Option<f64> {
@@ -311,7 +313,7 @@ fn pass_k(
     options: &TestOptions,
 ) -> Evidence {
     let arms = tasks.iter().flat_map(|task| [&task.baseline, &task.candidate]);
-    let Some(k) = common_k(arms) else { return Evidence::none("no trial") };
+    let Some(k) = fewest_runs(arms) else { return Evidence::none("no trial") };
     let side = |arm: fn(&TaskSample) -> &Vec<Part>| {
         let trials: Vec<Trials> = tasks.iter().map(|task| trials(arm(task))).collect();
         of(&trials, k).values
@@ -322,7 +324,8 @@ fn pass_k(
     let fewest = count(usize::try_from(k).unwrap_or(usize::MAX));
     let found = adjusted_paired_t(&means.differences, 1.0 / fewest);
     let p = found.as_ref().ok().and_then(Difference::tails);
-    Evidence { p, test: "adjusted paired t", ..means.evidence(found, options) }
+    let evidence = means.evidence(found, options);
+    Evidence { p, test: "adjusted paired t", k: Some(k), ..evidence }
 }
 
 /// Splits the variance of task differences.
@@ -338,7 +341,7 @@ fn spread(tasks: &[(Vec<f64>, Vec<f64>)], error: Option<f64>) -> Option<Spread> 
     let seen = mean_and_error(&differences).map_or(0.0, |(_, error)| error.powi(2) * m);
     Some(Spread {
         total,
-        split: split_variance(seen, &arms)?,
+        split: Some(split_variance(seen, &arms)?),
         pseudo: (total - seen).max(0.0),
         trials: (trials(|task| task.baseline.len()), trials(|task| task.candidate.len())),
     })

@@ -90,8 +90,9 @@ pub struct PairingOptions {
     pub expected_trials: Option<u64>,
     /// Whether tasks without a partner are left out without further ado.
     pub allow_unmatched: bool,
-    /// Whether the baseline holds several saves, which number their trials alike.
-    pub pooled: bool,
+    /// Whether a side holds several saves, which number their trials alike: the baseline, the
+    /// candidate.
+    pub pooled: (bool, bool),
 }
 
 impl<'r> Pairing<'r> {
@@ -118,7 +119,10 @@ impl<'r> Pairing<'r> {
             paired: 0,
             baseline_only: Vec::new(),
             candidate_only: Vec::new(),
-            duplicates: duplicates(if options.pooled { &[] } else { baseline }, candidate),
+            duplicates: duplicates(
+                if options.pooled.0 { &[] } else { baseline },
+                if options.pooled.1 { &[] } else { candidate },
+            ),
             without_task: (loose.0.len(), loose.1.len()),
             short: Vec::new(),
         };
@@ -134,7 +138,12 @@ impl<'r> Pairing<'r> {
             let alone = |row: &'r RunRow| vec![row];
             let of_baseline = loose.0.into_iter().map(alone);
             let of_candidate = loose.1.into_iter().map(alone);
-            pairing.tasks.extend(by_task.into_iter().map(|(id, task)| PairedTask { id, ..task }));
+            for (id, task) in by_task {
+                let runs = task.candidate.len();
+                let expected = if runs > 0 { options.expected_trials.unwrap_or(0) } else { 0 };
+                let lost = pairing.lost(id, runs, expected);
+                pairing.tasks.push(PairedTask { id, lost, ..task });
+            }
             pairing.tasks.extend(
                 of_baseline.map(|baseline| PairedTask { baseline, ..PairedTask::default() }),
             );
@@ -150,14 +159,19 @@ impl<'r> Pairing<'r> {
                 continue;
             }
             // A task that the candidate has no run of lost at least one.
-            let due = expected.max(u64::from(runs == 0));
-            let lost = u32::try_from(due.saturating_sub(runs as u64)).unwrap_or(u32::MAX);
-            if lost > 0 && runs > 0 {
-                pairing.short.push((id, runs, lost));
-            }
+            let lost = pairing.lost(id, runs, expected.max(u64::from(runs == 0)));
             pairing.tasks.push(PairedTask { id, lost, ..task });
         }
         pairing
+    }
+
+    /// Runs of the candidate that a task should have and has not.
+    fn lost(&mut self, id: &'r str, runs: usize, due: u64) -> u32 {
+        let lost = u32::try_from(due.saturating_sub(runs as u64)).unwrap_or(u32::MAX);
+        if lost > 0 && runs > 0 {
+            self.short.push((id, runs, lost));
+        }
+        lost
     }
 
     /// Why the pairing failed, as fragments; empty where it did not, or where what is unmatched
@@ -180,12 +194,6 @@ impl<'r> Pairing<'r> {
                 "tasks of the baseline without a candidate run: {} ({})",
                 self.baseline_only.len(),
                 some(&self.baseline_only)
-            ));
-        }
-        if self.mode == Mode::Paired && self.without_task != (0, 0) {
-            failures.push(format!(
-                "runs without a task id cannot be paired: {} of the baseline, {} of the candidate",
-                self.without_task.0, self.without_task.1
             ));
         }
         if let Some(first) = self.duplicates.first() {

@@ -41,6 +41,69 @@ pub enum Scale {
     Relative,
 }
 
+/// What is asked of a plan.
+#[derive(Debug, Clone)]
+pub struct PlanQuestion {
+    /// The figure.
+    pub metric: &'static Metric,
+    /// What is known of it.
+    pub expected: Expected,
+    /// Level and power.
+    pub sureness: Sureness,
+    /// Effects, as [`Scale`] measures them; none for the usual ones.
+    pub effects: Vec<f64>,
+    /// Trials of the baseline and of the candidate.
+    pub trials: Vec<(u32, u32)>,
+    /// Tasks that there are, for what they can detect.
+    pub tasks: Option<u64>,
+}
+
+/// Tasks that tell an effect.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Size {
+    /// The effect.
+    pub effect: f64,
+    /// Trials of the baseline and of the candidate.
+    pub trials: (u32, u32),
+    /// Tasks; `None` for more than a million.
+    pub tasks: Option<u64>,
+}
+
+/// The answer of a plan.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// What was asked, with the effects that were planned for.
+    pub question: PlanQuestion,
+    /// Tasks by effect and trials.
+    pub sizes: Vec<Size>,
+    /// What the given tasks detect by trials: an effect, `None` where it cannot be told.
+    pub detectable: Vec<((u32, u32), Option<f64>)>,
+}
+
+impl Plan {
+    /// Answers the question.
+    #[must_use]
+    pub fn of(mut question: PlanQuestion) -> Self {
+        let room = question.expected.room().unwrap_or(f64::INFINITY);
+        if question.effects.is_empty() {
+            question.effects = question.expected.usual_effects();
+            question.effects.retain(|effect| *effect <= room);
+        }
+        let PlanQuestion { expected, sureness, trials, .. } = &question;
+        let sizes = question.effects.iter().flat_map(|effect| {
+            trials.iter().map(|trials| Size {
+                effect: *effect,
+                trials: *trials,
+                tasks: expected.tasks(*effect, *trials, *sureness),
+            })
+        });
+        let detectable = question.tasks.iter().flat_map(|tasks| {
+            trials.iter().map(|trials| (*trials, expected.detectable(*tasks, *trials, *sureness)))
+        });
+        Self { sizes: sizes.collect(), detectable: detectable.collect(), question }
+    }
+}
+
 /// How sure a plan is to be.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sureness {
@@ -119,6 +182,14 @@ impl Expected {
         } else {
             mean(&within)
         };
+        if of_runs <= 0.0
+            && (within.is_empty()
+                || !matches!(kind, Kind::RunShare)
+                || ratio <= 0.0
+                || ratio >= 1.0)
+        {
+            return Err("all of these runs are alike, so nothing tells how far others would be apart; for a rate, assume one with --rate and --icc".to_owned());
+        }
         let shown = match kind {
             Kind::Amount if relative => {
                 mean(&values.iter().map(|task| mean(task)).collect::<Vec<_>>()).exp()
@@ -136,6 +207,15 @@ impl Expected {
                 _ => Scale::Unit,
             },
         })
+    }
+
+    /// Effects that people ask for.
+    fn usual_effects(&self) -> Vec<f64> {
+        match self.scale {
+            Scale::Share { .. } => vec![0.05, 0.1, 0.2],
+            Scale::Relative => vec![0.1, 0.25, 0.5],
+            Scale::Unit => [0.1, 0.25, 0.5].map(|share| share * self.value.abs()).to_vec(),
+        }
     }
 
     /// The largest effect that a share has room for; `None` where there is no such bound.

@@ -72,13 +72,17 @@ impl TaskSample {
             parts.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
             parts
         };
+        let baseline = parts(&task.baseline);
         let mut candidate = parts(&task.candidate);
         if counts_lost(metric) {
-            // They sort first: nothing is below 0.
-            let lost = usize::try_from(task.lost).unwrap_or(usize::MAX).min(MOST_LOST);
+            // They sort first: nothing is below 0. A task that lost all of its runs is in pass^k at
+            // any k that the baseline allows.
+            let whole = matches!(metric.shape, Shape::PassK(_)) && task.candidate.is_empty();
+            let least = if whole && task.lost > 0 { baseline.len() } else { 0 };
+            let lost = usize::try_from(task.lost).unwrap_or(usize::MAX).min(MOST_LOST).max(least);
             candidate.splice(0..0, std::iter::repeat_n((0.0, 1.0), lost));
         }
-        Self { baseline: parts(&task.baseline), candidate }
+        Self { baseline, candidate }
     }
 }
 

@@ -4,7 +4,7 @@
 //! between tasks are in the error here, which makes it far larger than that of a paired comparison.
 
 use super::evidence::{
-    Evidence, Kind, TestOptions, common_k, count, logs_exist, mean, trials, values,
+    Evidence, Kind, TestOptions, count, fewest_runs, logs_exist, mean, trials, values,
 };
 use super::paired::{bounded, clusters, quotient, with_interval};
 use super::sample::{Part, TaskSample};
@@ -57,7 +57,7 @@ fn run_share(arms: &Arms<'_>, options: &TestOptions) -> Evidence {
             let (_, runs) = share(arm);
             let trials = count(runs) / count(arm.len());
             let of_all = mean(&arm.iter().map(|parts| mean(&values(parts))).collect::<Vec<_>>());
-            let n = effective_n(count(runs), trials, icc_oneway(&groups).unwrap_or(0.0));
+            let n = effective_n(count(runs), trials, icc_oneway(&groups).unwrap_or(1.0));
             (of_all * n, n)
         };
         let (b, c) = (effective(&arms.baseline), effective(&arms.candidate));
@@ -136,7 +136,7 @@ fn means(
 ) -> Evidence {
     let side = |arm: &[&Vec<Part>]| arm.iter().map(|parts| value(parts)).collect::<Vec<f64>>();
     let (before, after) = (side(&arms.baseline), side(&arms.candidate));
-    let fewest = common_k(arms.baseline.iter().chain(&arms.candidate).copied()).unwrap_or(1);
+    let fewest = fewest_runs(arms.baseline.iter().chain(&arms.candidate).copied()).unwrap_or(1);
     #[expect(clippy::cast_precision_loss, reason = "a number of runs")]
     let fewest = fewest as f64;
     let step = match pseudo {
@@ -209,7 +209,7 @@ fn pass_k(
     options: &TestOptions,
 ) -> Evidence {
     let all = arms.baseline.iter().chain(&arms.candidate).copied();
-    let Some(k) = common_k(all) else { return Evidence::none("no trial") };
+    let Some(k) = fewest_runs(all) else { return Evidence::none("no trial") };
     let at_k = |parts: &[Part]| of(&[trials(parts)], k).values.first().copied().unwrap_or_default();
     Evidence { test: "Welch t over tasks", ..means(arms, at_k, Pseudo::OneRun, options) }
 }

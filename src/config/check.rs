@@ -68,6 +68,9 @@ pub(super) fn can_regress(metric: &MetricName) -> bool {
     metric.better != Better::Neither
 }
 
+/// Most trials that a task may be expected to have.
+const MOST_TRIALS: u64 = 10_000;
+
 /// The checks; each knows the file for its messages.
 struct Check<'c> {
     text: &'c str,
@@ -229,6 +232,14 @@ impl Check<'_> {
                 "expected_trials is 0, but a task has at least one trial".to_owned(),
                 "write 1 or more, or take the key out",
             ),
+            // Lost runs are counted one by one.
+            Some(wire::Whole(trials)) if trials > MOST_TRIALS => self.fault(
+                &["expected_trials"],
+                format!(
+                    "expected_trials is {trials}, but {MOST_TRIALS} trials of a task are the most"
+                ),
+                "write how often each task is run",
+            ),
             trials => Ok(trials.map(|trials| trials.0)),
         }
     }
@@ -312,10 +323,10 @@ impl Check<'_> {
     fn gate(&self, gate: wire::Gate) -> Checked<GateConfig> {
         let default = GateConfig::default();
         let alpha = gate.alpha.unwrap_or(default.alpha);
-        if !(alpha > 0.0 && alpha < 1.0) {
+        if !(alpha > 0.0 && alpha < 0.5) {
             return self.fault(
                 &["gate", "alpha"],
-                format!("alpha is {alpha}, but a level lies between 0 and 1"),
+                format!("alpha is {alpha}, but a level lies between 0 and 0.5"),
                 "write a number such as 0.05",
             );
         }

@@ -50,7 +50,7 @@ fn headers(head: &[u8]) -> impl Iterator<Item = Header> + '_ {
 fn said_delimiter(head: &[u8]) -> (Option<u8>, usize) {
     let end = memchr::memchr(b'\n', head).map_or(head.len(), |end| end + 1);
     match head[..end].trim_ascii_end().strip_prefix(b"sep=") {
-        Some([delimiter]) if *delimiter != b'"' => (Some(*delimiter), end),
+        Some([delimiter]) if *delimiter != b'"' && delimiter.is_ascii() => (Some(*delimiter), end),
         _ => (None, 0),
     }
 }

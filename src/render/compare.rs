@@ -76,6 +76,9 @@ struct ComparedWire {
     better: Option<&'static str>,
     /// Second over first, where geometric means are compared.
     ratio: Option<RatioWire>,
+    /// The k of pass^k and pass@k: the largest that every task allows on both sides.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    k: Option<u64>,
     tasks: SidesWire<usize>,
     runs: SidesWire<usize>,
 }
@@ -122,6 +125,7 @@ fn compared_wire(one: &ComparedMetric) -> ComparedWire {
         unit: unit(info.unit),
         better: better(info.better),
         ratio: ratio_wire(evidence),
+        k: evidence.k,
         tasks: evidence.tasks.into(),
         runs: evidence.runs.into(),
     }

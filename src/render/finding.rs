@@ -7,7 +7,9 @@ use super::change::{Change, p_value, side, size, spoken_p, told};
 use super::figures::{plural, threshold_line};
 use super::number::count;
 use super::report::{ThresholdWire, threshold_wire};
-use crate::compare::{ErrorSignature, Gate, GatedMetric, HeldThreshold, Needed, Shows, Verdict};
+use crate::compare::{
+    ErrorSignature, Gate, GatedMetric, HeldThreshold, MoreTrials, Needed, Shows, Verdict,
+};
 use crate::metrics::Standing;
 
 /// Kinds of findings.
@@ -204,6 +206,7 @@ pub(super) fn notes(gated: &GatedMetric) -> Vec<String> {
             format!("margin {}", shown(margin))
         });
     }
+    notes.extend(gated.evidence.k.map(|k| format!("k = {k}")));
     if gated.evidence.ratio.is_some() {
         notes.push("geometric means".to_owned());
     }
@@ -212,18 +215,26 @@ pub(super) fn notes(gated: &GatedMetric) -> Vec<String> {
 
 /// What would decide.
 fn needed(needed: &Needed) -> String {
-    let sides = if needed.both_sides { " on both sides" } else { " of the candidate" };
     let tasks = needed.tasks.map(|more| format!("{} more {}", count(more), plural(more, "task")));
-    let trials = needed
-        .trials
-        .map(|more| format!("{} more {} a task{sides}", count(more), plural(more, "trial")));
+    let trials = match needed.trials {
+        MoreTrials::Enough { more, both_sides, assumed } => {
+            let sides = if both_sides { "on both sides" } else { "of the candidate" };
+            let assumed = if assumed { " (if half of the spread lies between trials)" } else { "" };
+            let trials = plural(more, "trial");
+            Some(format!("{} more {trials} a task {sides}{assumed}", count(more)))
+        }
+        MoreTrials::NoHelp | MoreTrials::Unknown => None,
+    };
     let what = match needed.shows {
         Shows::NotWorse => "for a pass",
         Shows::Worse => "to be sure that it is worse",
     };
     match (tasks, trials) {
         (Some(tasks), Some(trials)) => format!("{what} about {tasks}, or {trials}"),
-        (Some(tasks), None) => format!("{what} about {tasks}; more trials alone do not help"),
+        (Some(tasks), None) if needed.trials == MoreTrials::NoHelp => {
+            format!("{what} about {tasks}; more trials alone do not help")
+        }
+        (Some(tasks), None) => format!("{what} about {tasks}"),
         (None, Some(trials)) => format!("{what} about {trials}"),
         (None, None) => "no size within reach would decide".to_owned(),
     }

@@ -16,7 +16,7 @@ use super::sides_json::{
     BrokenWire, EndsWire, ErrorTypesWire, MixWire, PairingWire, RatioWire, SidesWire, broken_wire,
     ends, errors_wire, mix_wire, p_wire, pairing_wire, ratio_wire,
 };
-use crate::compare::{Gate, GatedMetric, Needed, Shows, Verdict};
+use crate::compare::{Gate, GatedMetric, MoreTrials, Needed, Shows, Verdict};
 
 /// The report of `gate`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -106,6 +106,9 @@ struct GatedWire {
     better: Option<&'static str>,
     /// Candidate over baseline, where geometric means are compared.
     ratio: Option<RatioWire>,
+    /// The k of pass^k and pass@k: the largest that every task allows on both sides.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    k: Option<u64>,
     /// Tasks that are compared.
     tasks: SidesWire<usize>,
     /// Runs that are compared, lost ones among them.
@@ -222,16 +225,21 @@ fn gated_wire(gated: &GatedMetric, gate: &Gate) -> GatedWire {
         unit: unit(info.unit),
         better: better(info.better),
         ratio: ratio_wire(evidence),
+        k: evidence.k,
         tasks: evidence.tasks.into(),
         runs: evidence.runs.into(),
     }
 }
 
 fn needed_wire(needed: &Needed) -> NeededWire {
+    let (trials, both_sides) = match needed.trials {
+        MoreTrials::Enough { more, both_sides, .. } => (Some(more), both_sides),
+        MoreTrials::NoHelp | MoreTrials::Unknown => (None, false),
+    };
     NeededWire {
         tasks: needed.tasks,
-        trials: needed.trials,
-        both_sides: needed.both_sides,
+        trials,
+        both_sides,
         shows: match needed.shows {
             Shows::NotWorse => "not_worse",
             Shows::Worse => "worse",

@@ -47,7 +47,7 @@ pub use junit::gate_junit;
 pub use markdown::markdown;
 pub use mask::mask;
 pub use number::{bytes, count, percent, plain, seconds};
-pub use plan::{PlanQuestion, PlanWire, plan_doc, plan_wire};
+pub use plan::{PlanWire, plan_doc, plan_wire};
 pub use report::{
     AnalyzeReport, ConfigWire, FigureWire, FilterWire, InputWire, ReportParts, ThresholdWire,
     WarningWire, figure_wire, report_wire, threshold_wire,

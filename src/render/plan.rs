@@ -7,25 +7,7 @@ use super::doc::{Column, Doc, Table};
 use super::figures::figure_value;
 use super::json::rounded;
 use super::number::{count, percent, plain};
-use crate::compare::{Expected, Scale, Sureness};
-use crate::metrics::Metric;
-
-/// What was asked, beside the figure.
-#[derive(Debug, Clone)]
-pub struct PlanQuestion {
-    /// The figure.
-    pub metric: &'static Metric,
-    /// What is known of it.
-    pub expected: Expected,
-    /// Level and power.
-    pub sureness: Sureness,
-    /// Effects, as [`Scale`] measures them.
-    pub effects: Vec<f64>,
-    /// Trials of the baseline and of the candidate.
-    pub trials: Vec<(u32, u32)>,
-    /// Tasks that there are, for what they can detect.
-    pub tasks: Option<u64>,
-}
+use crate::compare::{Plan, PlanQuestion, Scale, Size};
 
 /// A plan.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -70,25 +52,21 @@ struct DetectableWire {
     effect: Option<f64>,
 }
 
-/// Answers the question.
+/// The answer for JSON.
 #[must_use]
-pub fn plan_wire(question: &PlanQuestion) -> PlanWire {
-    let PlanQuestion { metric, expected, sureness, effects, trials, tasks } = question;
-    let sizes = effects.iter().flat_map(|effect| {
-        trials.iter().map(|(baseline, candidate)| SizeWire {
-            effect: *effect,
-            baseline_trials: *baseline,
-            candidate_trials: *candidate,
-            tasks: expected.tasks(*effect, (*baseline, *candidate), *sureness),
-        })
+pub fn plan_wire(plan: &Plan) -> PlanWire {
+    let PlanQuestion { metric, expected, sureness, tasks, .. } = &plan.question;
+    let sizes = plan.sizes.iter().map(|size| SizeWire {
+        effect: size.effect,
+        baseline_trials: size.trials.0,
+        candidate_trials: size.trials.1,
+        tasks: size.tasks,
     });
-    let detectable = tasks.iter().flat_map(|tasks| {
-        trials.iter().map(|(baseline, candidate)| DetectableWire {
-            tasks: *tasks,
-            baseline_trials: *baseline,
-            candidate_trials: *candidate,
-            effect: rounded(expected.detectable(*tasks, (*baseline, *candidate), *sureness), 6),
-        })
+    let detectable = plan.detectable.iter().map(|((baseline, candidate), effect)| DetectableWire {
+        tasks: tasks.unwrap_or_default(),
+        baseline_trials: *baseline,
+        candidate_trials: *candidate,
+        effect: rounded(*effect, 6),
     });
     PlanWire {
         schema: "agenteval.plan/1",
@@ -106,7 +84,8 @@ pub fn plan_wire(question: &PlanQuestion) -> PlanWire {
 
 /// The answer for people.
 #[must_use]
-pub fn plan_doc(question: &PlanQuestion, plan: &PlanWire) -> Doc {
+pub fn plan_doc(plan: &Plan) -> Doc {
+    let question = &plan.question;
     let PlanQuestion { metric, expected, sureness, .. } = question;
     let mut doc = Doc::default();
     let from = match expected.seen {
@@ -125,36 +104,33 @@ pub fn plan_doc(question: &PlanQuestion, plan: &PlanWire) -> Doc {
         (_, false) => String::new(),
     };
     doc.line(format!(
-        "one-sided test at {}, told in {} of all cases{likeness}",
+        "one figure tested at {} (one-sided), told in {} of all cases{likeness}",
         percent(sureness.alpha),
         percent(sureness.power)
     ));
     doc.line("");
     doc.line("tasks needed, by effect and trials of each task:");
-    doc.table(sizes(question, plan));
-    if !plan.detectable.is_empty() {
+    doc.table(sizes(plan));
+    if let (Some(tasks), false) = (question.tasks, plan.detectable.is_empty()) {
         doc.line("");
-        for at in &plan.detectable {
+        for (of, effect) in &plan.detectable {
             doc.line(format!(
                 "{} tasks with {}: can detect {}",
-                count(at.tasks),
-                trials((at.baseline_trials, at.candidate_trials)),
-                at.effect.map_or("nothing".to_owned(), |effect| shown(question, effect)),
+                count(tasks),
+                trials(*of),
+                effect.map_or("nothing".to_owned(), |effect| shown(question, effect)),
             ));
         }
     }
     doc
 }
 
-fn sizes(question: &PlanQuestion, plan: &PlanWire) -> Table {
-    let columns = [Column::right("effect"), Column::left("trials"), Column::right("tasks")];
-    let row = |size: &SizeWire| {
-        vec![
-            shown(question, size.effect),
-            trials((size.baseline_trials, size.candidate_trials)),
-            size.tasks
-                .map_or("over 1,000,000".to_owned(), |tasks| format!("about {}", count(tasks))),
-        ]
+fn sizes(plan: &Plan) -> Table {
+    let columns = [Column::right("effect"), Column::left("trials"), Column::left("tasks")];
+    let row = |size: &Size| {
+        let tasks =
+            size.tasks.map_or("over 1,000,000".to_owned(), |n| format!("about {}", count(n)));
+        vec![shown(&plan.question, size.effect), trials(size.trials), tasks]
     };
     Table { columns: columns.to_vec(), rows: plan.sizes.iter().map(row).collect() }
 }

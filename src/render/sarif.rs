@@ -10,7 +10,7 @@ use serde::Serialize;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::finding::{Finding, Grave, Rule, findings};
-use super::gate::{GateContext, word};
+use super::gate::GateContext;
 use super::mask::mask;
 use super::safe::one_line;
 use crate::baseline::FOLDER;
@@ -203,7 +203,7 @@ pub fn gate_sarif(gate: &Gate, context: &GateContext) -> SarifLog {
             },
             column_kind: "unicodeCodePoints",
             properties: PropertiesWire {
-                verdict: word(gate.verdict),
+                verdict: gate.verdict.name(),
                 left_out: found.len() - results.len(),
             },
             results,

@@ -70,7 +70,7 @@ pub(crate) struct Plan {
     /// Tasks, to tell what they can detect [default: those of the runs]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub(crate) tasks: Option<u64>,
-    /// Level of the one-sided test [default: that of the gate]
+    /// Level of the one-sided test: with n gated figures, that of one divided by n [default: `gate.alpha` of the config, else 0.05]
     #[arg(long, value_name = "ALPHA")]
     pub(crate) alpha: Option<f64>,
     /// How often an effect is to be told
