@@ -61,13 +61,14 @@ const LAYOUT: [&str; 15] = [
     "src",
     "tests",
 ];
-const MAY_BE: [&str; 7] = [
+const MAY_BE: [&str; 8] = [
     ".gitattributes",
     ".github",
     ".gitignore",
     "action.yml",
     "clippy.toml",
     "deny.toml",
+    "examples",
     "rustfmt.toml",
 ];
 
