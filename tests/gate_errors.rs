@@ -2,7 +2,7 @@
 //! any more. `docs/gate-calibration.md` has the simulation in full.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-use agenteval::compare::{Gate, GateOptions, TestOptions, Verdict};
+use agenteval::compare::{GUARD_SHARE, Gate, GateOptions, TestOptions, Verdict};
 use agenteval::config::EvalConfig;
 use agenteval::evaluate::{Outcome, RunRow};
 use agenteval::model::resolve_metric;
@@ -39,8 +39,9 @@ fn sides(drop: f64, random: &mut SplitMix64) -> [Vec<RunRow>; 2] {
 fn verdicts(drop: f64, repetitions: u64) -> Vec<Verdict> {
     let mut config = EvalConfig::default();
     config.gate.metrics = Some(vec![resolve_metric("final_completion_rate").unwrap()]);
-    // The decision is the one that all draws give; they only end where it is certain.
-    let draws = Draws { stop: Stop::Above(0.05), ..Draws::seeded(7) };
+    // The decision is the one that all draws give; they only end where it is certain. The guard
+    // alone draws here, and its level is a tenth of alpha.
+    let draws = Draws { stop: Stop::Above(0.05 * GUARD_SHARE), ..Draws::seeded(7) };
     let tests = TestOptions { draws, ..TestOptions::default() };
     let options = GateOptions { tests, ..GateOptions::default() };
     let one = |repetition| {
@@ -66,10 +67,10 @@ fn identical_agents_seldom_fail_the_gate_and_seldom_pass_for_better() {
 
 #[test]
 fn a_drop_of_ten_points_in_fifty_tasks_of_three_trials_is_mostly_found() {
-    let verdicts = verdicts(0.1, 200);
-    // A power of .7 gives 140 of 200, with a standard deviation of 6.5: 120 is three below.
-    assert!(how_many(&verdicts, Verdict::Regression) >= 120);
+    let verdicts = verdicts(0.1, 100);
+    // A power of .7 gives 70 of 100, with a standard deviation of 4.6: 56 is three below.
+    assert!(how_many(&verdicts, Verdict::Regression) >= 56);
     assert_eq!(how_many(&verdicts, Verdict::Improved), 0);
     // The margin is 5 points: to call this a pass is an error of at most 5%, far less here.
-    assert!(how_many(&verdicts, Verdict::Pass) <= 4);
+    assert!(how_many(&verdicts, Verdict::Pass) <= 2);
 }

@@ -81,18 +81,9 @@ impl Cell {
             Change::Null => before.clone(),
             Change::Prop => before.iter().map(|p| p * (1.0 - share)).collect(),
             Change::Hetero => moved(&before),
+            // Each task by itself, so that their number is not the same every time.
             Change::Break => {
-                // The number of broken tasks is the share rounded at random, so that its mean is
-                // the share; which ones they are is random too.
-                let exact = share * self.tasks as f64;
-                let broken = exact as usize + usize::from(random.chance(exact.fract()));
-                let mut order: Vec<usize> = (0..self.tasks).collect();
-                random.shuffle(&mut order);
-                let mut after = before.clone();
-                for &task in order.iter().take(broken) {
-                    after[task] = 0.0;
-                }
-                after
+                before.iter().map(|p| if random.chance(share) { 0.0 } else { *p }).collect()
             }
         };
         before.into_iter().zip(after).collect()
@@ -170,7 +161,7 @@ fn decision(sample: &Sample) -> Tally {
     let tests = options(ALPHA);
     let evidence = Evidence::of(sample, Kind::RunShare, &tests);
     let harm = Harm::of(&evidence, Better::Higher).unwrap_or_default();
-    let levels = Levels { harm: ALPHA * (1.0 - GUARD_SHARE), gain: ALPHA };
+    let levels = Levels { harm: ALPHA, gain: ALPHA };
     let mut verdict = decide(harm.p_harm, harm.p_gain, harm.bound, MARGIN, levels);
     // The guard can only make it a regression.
     if verdict != Verdict::Regression {
@@ -194,11 +185,29 @@ pub(crate) fn counted(verdict: Verdict, p_harm: Option<f64>) -> Tally {
     }
 }
 
-/// Runs the cells with bars.
+/// How many times as many repetitions decide where few do not.
+const AGAIN: u64 = 10;
+
+/// Whether a bar is missed, or kept by less than one standard error: chance would decide.
+fn close(bar: Bar, tally: &Tally) -> bool {
+    let rate = tally.share(tally.regression);
+    let error = (rate * (1.0 - rate) / tally.repetitions.max(1) as f64).sqrt();
+    match bar {
+        Bar::AtMost(most) => rate + error > most,
+        Bar::AtLeast(least) => rate - error < least,
+        Bar::None => false,
+    }
+}
+
+/// Runs the cells with bars. Those that chance would decide are drawn anew, ten times as often.
 pub(crate) fn run(cells: &[Cell], effort: Effort, mut done: impl FnMut(&Row)) -> Vec<Row> {
     let row = |cell: &Cell| {
         let once = |random: &mut Random| decision(&cell.draw(random));
-        let tally = repeat(&cell.name(), effort.repetitions, effort.threads, once);
+        let mut tally = repeat(&cell.name(), effort.repetitions, effort.threads, once);
+        if close(cell.bar, &tally) {
+            let name = format!("{}, again", cell.name());
+            tally = repeat(&name, AGAIN * effort.repetitions, effort.threads, once);
+        }
         let false_pass = cell.change == Change::Prop && (cell.drop - MARGIN).abs() < 1e-9;
         let row = Row {
             kind: "binary",
@@ -221,39 +230,67 @@ pub(crate) fn run(cells: &[Cell], effort: Effort, mut done: impl FnMut(&Row)) ->
     cells.iter().map(row).collect()
 }
 
-/// Forms of the guard that were weighed against each other.
-pub(crate) const FORMS: [(&str, Option<Drop>, Condition); 7] = [
-    ("none", None, Condition::None),
-    ("signed", Some(Drop::Signed), Condition::None),
-    ("signed, U >= margin", Some(Drop::Signed), Condition::Bound),
-    ("signed, estimate > 0", Some(Drop::Signed), Condition::Worse),
-    ("positive", Some(Drop::Positive), Condition::None),
-    ("positive, U >= margin", Some(Drop::Positive), Condition::Bound),
-    ("positive, estimate > 0", Some(Drop::Positive), Condition::Worse),
-];
-
-/// Shares of alpha that the guard may have.
-pub(crate) const SHARES: [f64; 2] = [0.1, 0.2];
+/// What a task that fell counts in the guard, and what else the guard asks for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Form {
+    pub(crate) name: &'static str,
+    drop: Drop,
+    condition: Condition,
+    /// The level of the test of completion.
+    pub(crate) test: f64,
+    /// The level of the guard.
+    pub(crate) guard: f64,
+}
 
 /// What else the guard asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Condition {
+enum Condition {
     /// Nothing.
     None,
     /// That harm is not shown to be less than the margin.
     Bound,
     /// That the candidate is worse on the whole.
     Worse,
+    /// That, and p of harm at most .2.
+    Likely,
 }
 
-/// Decides one draw by every form and share: `other[form]` at the first share, `other[8 + form]`
-/// at the second.
+const fn form(
+    name: &'static str,
+    drop: Drop,
+    condition: Condition,
+    (test, guard): (f64, f64),
+) -> Form {
+    Form { name, drop, condition, test, guard }
+}
+
+/// Forms of the guard that were weighed against each other.
+pub(crate) const FORMS: [Form; 16] = [
+    form("none", Drop::Signed, Condition::None, (0.05, 0.0)),
+    form("signed", Drop::Signed, Condition::None, (0.045, 0.005)),
+    form("signed, U >= margin", Drop::Signed, Condition::Bound, (0.045, 0.005)),
+    form("signed, estimate > 0", Drop::Signed, Condition::Worse, (0.045, 0.005)),
+    form("positive", Drop::Positive, Condition::None, (0.045, 0.005)),
+    form("positive, U >= margin", Drop::Positive, Condition::Bound, (0.045, 0.005)),
+    form("positive, estimate > 0", Drop::Positive, Condition::Worse, (0.045, 0.005)),
+    form("signed", Drop::Signed, Condition::None, (0.0475, 0.0025)),
+    form("signed, U >= margin", Drop::Signed, Condition::Bound, (0.0475, 0.0025)),
+    form("signed", Drop::Signed, Condition::None, (0.04, 0.01)),
+    form("signed, p <= .2", Drop::Signed, Condition::Likely, (0.0475, 0.01)),
+    form("signed, p <= .2", Drop::Signed, Condition::Likely, (0.0475, 0.005)),
+    form("signed", Drop::Signed, Condition::None, (0.0475, 0.005)),
+    form("signed: the gate's", Drop::Signed, Condition::None, (0.05, 0.005)),
+    form("signed, U >= margin", Drop::Signed, Condition::Bound, (0.05, 0.005)),
+    form("signed", Drop::Signed, Condition::None, (0.05, 0.0025)),
+];
+
+/// Decides one draw by every form.
 pub(crate) fn by_form(sample: &Sample) -> Tally {
-    let tests = options(ALPHA);
-    let evidence = Evidence::of(sample, Kind::RunShare, &tests);
+    let evidence = Evidence::of(sample, Kind::RunShare, &options(ALPHA));
     let harm = Harm::of(&evidence, Better::Higher).unwrap_or_default();
     let beyond = harm.bound.is_none_or(|bound| bound >= MARGIN);
     let worse = harm.estimate.is_some_and(|estimate| estimate > 0.0);
+    let p_harm = harm.p_harm.unwrap_or(1.0);
     let sizes = sample.tasks.iter().map(|t| (t.baseline.len() as u32, t.candidate.len() as u32));
     let successes: Vec<bool> = sample
         .tasks
@@ -261,30 +298,25 @@ pub(crate) fn by_form(sample: &Sample) -> Tally {
         .flat_map(|task| task.baseline.iter().chain(&task.candidate))
         .map(|part| part.0 > 0.0)
         .collect();
-    let most = ALPHA * SHARES[1];
     let p = |drop: Drop| {
         let design = Design::new(sizes.clone())?;
-        Some(squared_drop(&design, &successes, drop, options(most).draws)?.p.greater)
+        Some(squared_drop(&design, &successes, drop, options(0.01).draws)?.p.greater)
     };
     let (signed, positive) = (p(Drop::Signed), p(Drop::Positive));
     let mut tally = Tally::default();
-    for (nth, share) in SHARES.into_iter().enumerate() {
-        for (at, (_, drop, condition)) in FORMS.into_iter().enumerate() {
-            let share = if drop.is_some() { share } else { 0.0 };
-            let figure = beyond && harm.p_harm.is_some_and(|p| p <= ALPHA * (1.0 - share));
-            let guard = match drop {
-                None => None,
-                Some(Drop::Signed) => signed,
-                Some(Drop::Positive) => positive,
-            };
-            let allowed = match condition {
-                Condition::None => true,
-                Condition::Bound => beyond,
-                Condition::Worse => worse,
-            };
-            let fired = allowed && guard.is_some_and(|p| p <= ALPHA * share);
-            tally.other[nth * 8 + at] = u64::from(figure || fired);
-        }
+    for (decided, form) in tally.other.iter_mut().zip(FORMS) {
+        let guard = match form.drop {
+            Drop::Signed => signed,
+            Drop::Positive => positive,
+        };
+        let allowed = match form.condition {
+            Condition::None => true,
+            Condition::Bound => beyond,
+            Condition::Worse => worse,
+            Condition::Likely => worse && p_harm <= 0.2,
+        };
+        let fired = allowed && guard.is_some_and(|p| p <= form.guard);
+        *decided = u64::from((beyond && p_harm <= form.test) || fired);
     }
     tally
 }

@@ -90,6 +90,17 @@ impl Figure {
         }
     }
 
+    /// The mean rate of what is a rate of runs.
+    pub(crate) fn rate(self) -> Option<f64> {
+        match self {
+            Self::Share { mu }
+            | Self::Subset { mu }
+            | Self::PassHat { mu }
+            | Self::PassAt { mu } => Some(mu),
+            _ => None,
+        }
+    }
+
     /// The effect that changes nothing.
     pub(crate) fn none(self) -> f64 {
         if matches!(self, Self::Counts { .. } | Self::Logs | Self::Zeros) { 1.0 } else { 0.0 }

@@ -18,7 +18,7 @@ use crate::work::{Effort, Tally, repeat};
 const SPLITS: u64 = 1_000;
 
 /// Agents with fewer tasks of two runs or more are left out.
-const LEAST_TASKS: usize = 69;
+const LEAST_TASKS: usize = 75;
 
 /// What may be above [`crate::kinds::MOST_FALSE`] by chance alone: three standard errors of .05.
 fn most(splits: u64) -> f64 {

@@ -51,7 +51,9 @@ impl Row {
 
     pub(crate) fn kept(&self) -> bool {
         let passes = self.tally.share(self.tally.pass);
-        self.reserve().is_none_or(|reserve| reserve >= 0.0)
+        // Powers are held against bars in the three decimals that bars are written in.
+        let least = if matches!(self.bar, Bar::AtLeast(_)) { -0.0005 } else { 0.0 };
+        self.reserve().is_none_or(|reserve| reserve >= least)
             && self.most_passes.is_none_or(|most| passes <= most)
     }
 
@@ -104,11 +106,20 @@ pub(crate) fn table(rows: &[Row]) -> String {
     text
 }
 
-/// Rows as comma-separated values; none of the fields has a comma in need of quotes but `setting`.
-pub(crate) fn csv(rows: &[Row]) -> String {
-    let mut text = String::from(
-        "kind,setting,tasks,trials,change,repetitions,test_alone,regression,improved,pass,untested,bar,observed_by_design\n",
-    );
+/// Names of the columns.
+const COLUMNS: &str = "kind,setting,tasks,trials,change,repetitions,test_alone,regression,improved,pass,untested,bar,observed_by_design";
+
+/// Rows as comma-separated values, after those of other kinds that were there.
+pub(crate) fn csv(before: &str, rows: &[Row]) -> String {
+    let mut text = format!("{COLUMNS}\n");
+    let anew = |line: &str| {
+        let kind = line.split(',').next().unwrap_or_default();
+        line == COLUMNS || rows.iter().any(|row| row.kind == kind)
+    };
+    for line in before.lines().filter(|line| !anew(line)) {
+        text += line;
+        text.push('\n');
+    }
     for row in rows {
         let share = |count| format!("{:.4}", row.tally.share(count));
         let seen = row.seen.map(|seen| seen.to_string()).unwrap_or_default();
@@ -178,11 +189,11 @@ pub(crate) fn summary(rows: &[Row]) -> String {
     text
 }
 
-/// Rows without a difference by setting: the worst false alarm, and where; then what an effect
-/// gives at 20 x 3 and 50 x 1.
+/// Rows without a difference by setting: the worst false alarm, and where; then the power at 50
+/// tasks.
 pub(crate) fn by_setting(rows: &[Row]) -> String {
     let mut text = String::from(
-        "| setting | false alarms of the test, least to most (where) | of the gate, most | falsely improved, most |\n|---|---|---|---|\n",
+        "| setting | false alarms of the test, least to most (where) | of the gate, most | falsely improved, most | power of the test, 50 tasks |\n|---|---|---|---|---|\n",
     );
     let mut settings: Vec<&str> = Vec::new();
     for row in rows {
@@ -202,15 +213,21 @@ pub(crate) fn by_setting(rows: &[Row]) -> String {
         let most = |count: fn(&Tally) -> u64| {
             percent(null.iter().map(|r| r.tally.share(count(&r.tally))).fold(0.0, f64::max))
         };
+        let telling = |row: &&Row| {
+            row.setting == setting && row.bar == Bar::None && row.tasks.starts_with("50")
+        };
+        let power = |row: &Row| format!("{} x {}: {}", row.effect, row.trials, percent(row.rate()));
+        let powers: Vec<String> = rows.iter().filter(telling).map(power).collect();
         let _ = writeln!(
             text,
-            "| {setting} | {} to {} ({} x {}) | {} | {} |",
+            "| {setting} | {} to {} ({} x {}) | {} | {} | {} |",
             percent(least),
             percent(worst.rate()),
             worst.tasks,
             worst.trials,
             most(|tally| tally.regression),
-            most(|tally| tally.improved)
+            most(|tally| tally.improved),
+            powers.join(", ")
         );
     }
     text

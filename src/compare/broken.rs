@@ -2,6 +2,12 @@
 //!
 //! Owns the list of broken tasks, and the guard for a few tasks that broke hard while the mean
 //! hardly moved (`STATISTICS.md`, 5.2).
+//!
+//! The guard sums the squares of the drops of all tasks, with those of rises against them. Drops
+//! alone would alarm where tasks merely got better and worse in equal parts: in up to a fifth of
+//! all comparisons whose mean is the same. It asks for nothing else, above all not for a bound of
+//! harm above the margin: in a large suite, tasks that broke for good may be less than the margin.
+//! `docs/gate-calibration.md` has the forms that were weighed.
 
 use super::evidence::{TestOptions, small};
 use super::pairing::Pairing;
@@ -9,7 +15,7 @@ use super::sample::Sample;
 use crate::evaluate::RunRow;
 use crate::stats::{Design, Drop, squared_drop};
 
-/// The guard's share of alpha; the tests of figures have the rest.
+/// The guard's level as a share of alpha, beside the tests of figures, which have all of it.
 pub const GUARD_SHARE: f64 = 0.1;
 
 /// A task whose baseline trials were all completed, and of whose candidate trials none was.

@@ -54,13 +54,14 @@ pub struct MixShift {
     pub jensen_shannon: f64,
     /// Likelihood-ratio statistic of the table of both mixes.
     pub g: f64,
-    /// How probable a G this large is without a shift, by relabelling runs inside tasks.
+    /// How probable a G this large is without a shift, by relabelling runs inside tasks, or
+    /// whole tasks where they are not paired.
     pub p: f64,
     /// Whether p is at most alpha and the shift at least [`LEAST_SHIFT`].
     pub shifted: bool,
 }
 
-/// Error counts of the runs of one stratum by type: of the baseline and of the candidate.
+/// Error counts of the runs (unpaired: of the tasks) of one stratum by type: of the baseline and of the candidate.
 type Stratum = (Vec<Vec<u32>>, Vec<Vec<u32>>);
 
 type Signatures<'r> = BTreeMap<(&'r str, Option<&'r str>), (u64, u64)>;
@@ -135,7 +136,7 @@ fn mix(pairing: &Pairing<'_>, options: &TestOptions) -> Option<MixShift> {
     let types: BTreeMap<&str, usize> =
         ranked.iter().enumerate().map(|(at, (kind, _))| (*kind, at.min(MOST_TYPES))).collect();
     let width = types.len().min(MOST_TYPES + 1);
-    // Runs by stratum: a task, or all runs where tasks are not paired.
+    // Runs by stratum, which is a task; or all tasks where they are not paired.
     let mut strata: Vec<Stratum> = Vec::new();
     let of = |rows: &[&RunRow]| -> Vec<Vec<u32>> {
         let mut counts: Vec<Vec<u32>> = rows.iter().map(|row| counted(row, &types)).collect();
@@ -149,12 +150,23 @@ fn mix(pairing: &Pairing<'_>, options: &TestOptions) -> Option<MixShift> {
                 pairing.tasks.iter().filter(|t| !t.baseline.is_empty() && !t.candidate.is_empty());
             strata.extend(both.map(|task| (of(&task.baseline), of(&task.candidate))));
         }
+        // Tasks change sides as a whole: errors of one task are alike.
         Mode::Unpaired => {
-            let baseline: Vec<&RunRow> =
-                pairing.tasks.iter().flat_map(|task| task.baseline.iter().copied()).collect();
-            let candidate: Vec<&RunRow> =
-                pairing.tasks.iter().flat_map(|task| task.candidate.iter().copied()).collect();
-            strata.push((of(&baseline), of(&candidate)));
+            let whole = |runs: Vec<Vec<u32>>| {
+                let add = |mut sum: Vec<u32>, run: Vec<u32>| {
+                    sum.iter_mut().zip(run).for_each(|(sum, n)| *sum = sum.saturating_add(n));
+                    sum
+                };
+                runs.into_iter().reduce(add)
+            };
+            let (mut baseline, mut candidate) = (Vec::new(), Vec::new());
+            for task in &pairing.tasks {
+                baseline.extend(whole(of(&task.baseline)));
+                candidate.extend(whole(of(&task.candidate)));
+            }
+            baseline.sort();
+            candidate.sort();
+            strata.push((baseline, candidate));
         }
     }
     let sum = |runs: &[Vec<u32>]| {

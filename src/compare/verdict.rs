@@ -71,7 +71,7 @@ impl Harm {
 /// Levels of the tests.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Levels {
-    /// For harm; the guard for broken tasks has its own share.
+    /// For harm; the guard for broken tasks has its own level.
     pub harm: f64,
     /// For gain.
     pub gain: f64,
