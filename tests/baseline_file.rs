@@ -439,7 +439,6 @@ fn all_that_decides_is_a_difference_and_all_else_is_none() {
         (plan("tasks: [{node_id: a}, {node_id: b}]"), plan("tasks: [{node_id: b}, {node_id: a}]"));
     for (by, key) in [
         (ReadBy { filter: Some("run.steps > 1"), ..ReadBy::default() }, "where"),
-        (ReadBy { format: Some("native"), ..ReadBy::default() }, "format"),
         (ReadBy { plan: Some(&one), ..ReadBy::default() }, "plan"),
     ] {
         let found = plain.differences(&read_by(by));

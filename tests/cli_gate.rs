@@ -218,7 +218,7 @@ fn thresholds_alone_decide_without_a_baseline_and_say_so() {
     );
     assert_eq!((&report["baseline"], &report["pairing"]), (&Value::Null, &Value::Null));
     let unknown = held(r#"{"cost_usd":{"max":1}}"#, "table");
-    assert_eq!(unknown.code, 0, "{unknown:?}");
+    assert_eq!(unknown.code, 4, "{unknown:?}");
     assert!(unknown.out.starts_with("INCONCLUSIVE  1 threshold unknown"), "{}", unknown.out);
 }
 

@@ -227,7 +227,7 @@ fn each_fault_says_what_and_where_and_how_to_mend_it() {
         ),
         (
             r#"{"gate": {"alpha": 1}}"#,
-            "alpha is 1, but a level lies between 0 and 0.5; write a number such as 0.05 (agenteval.json:1:20, /gate/alpha)",
+            "alpha is 1, but a level lies between 0.0001 and 0.5; write a number such as 0.05 (agenteval.json:1:20, /gate/alpha)",
         ),
         (
             r#"{"gate": {"metrics": ["step_type_distribution"]}}"#,

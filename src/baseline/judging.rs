@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::line::Decimal;
+use super::masked::masked_apart;
 use crate::config::{
     AttemptsCount, Blame, EvalConfig, ExitCodes, Infra, MidRun, Plan, StepSelection, Unfinished,
 };
@@ -18,8 +19,6 @@ pub struct ReadBy<'r> {
     pub filter: Option<&'r str>,
     /// The plan of `--plan`.
     pub plan: Option<&'r Plan>,
-    /// The format of `--format`.
-    pub format: Option<&'r str>,
 }
 
 /// What decides how runs are judged: expressions, limits, steps, errors, and how they were read.
@@ -35,7 +34,7 @@ pub struct Judging {
 /// A setting that is not the same in a baseline and now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigDifference {
-    /// The key in the config, or `where`, `plan`, `format`, `definitions`.
+    /// The key in the config, or `where`, `plan`, `definitions`.
     pub key: &'static str,
     /// Its value in the baseline, as text; the default's word where it is not set.
     pub baseline: String,
@@ -94,8 +93,6 @@ pub(super) struct JudgingWire {
     r#where: Option<String>,
     /// SHA-256 of the order of the nodes in --plan.
     plan: Option<String>,
-    /// The format of --format.
-    format: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -125,7 +122,6 @@ fn default_of(key: &str) -> &'static str {
         "exit_codes" => "error",
         "unfinished" => "fail",
         "attempts_count" => "failures",
-        "format" => "detected",
         _ => "none",
     }
 }
@@ -140,11 +136,8 @@ impl Judging {
             subtask_passed: config
                 .subtask_passed
                 .as_ref()
-                .map(|program| program.source().trim().to_owned()),
-            final_passed: config
-                .final_passed
-                .as_ref()
-                .map(|program| program.source().trim().to_owned()),
+                .map(|program| kept(program.source().trim())),
+            final_passed: config.final_passed.as_ref().map(|program| kept(program.source().trim())),
             max_steps: limits.max_steps,
             max_retry_per_step: limits.max_retry_per_step,
             allowed_total_retries: limits.allowed_total_retries,
@@ -169,19 +162,18 @@ impl Judging {
                     Some(StepsWire::Kinds(kinds))
                 }
             },
-            scorer: config.scorer.clone(),
+            scorer: config.scorer.as_deref().map(kept),
             error_types: rules(config),
             infra_errors: word(config.infra_errors == Infra::Exclude, "exclude"),
             exit_codes: word(config.exit_codes == ExitCodes::Ignore, "ignore"),
             unfinished: word(config.unfinished == Unfinished::Exclude, "exclude"),
             attempts_count: word(config.attempts_count == AttemptsCount::Tries, "tries"),
-            r#where: by.filter.map(|filter| filter.trim().to_owned()),
+            r#where: by.filter.map(|filter| kept(filter.trim())),
             plan: by.plan.map(|plan| {
                 // The names of its nodes in order are all that readers take from a plan.
                 let names = (&plan.workflow, plan.order());
                 sha256_hex(json(&names).as_bytes())
             }),
-            format: by.format.map(str::to_owned),
         }
         .canonical()
     }
@@ -220,7 +212,7 @@ impl Judging {
 }
 
 /// The keys of [`JudgingWire`], in the order in which they are written.
-pub(super) const KEYS: [&str; 21] = [
+pub(super) const KEYS: [&str; 20] = [
     "subtask_passed",
     "final_passed",
     "max_steps",
@@ -241,7 +233,6 @@ pub(super) const KEYS: [&str; 21] = [
     "attempts_count",
     "where",
     "plan",
-    "format",
 ];
 
 impl JudgingWire {
@@ -268,7 +259,6 @@ impl JudgingWire {
             value(&self.attempts_count),
             value(&self.r#where),
             value(&self.plan),
-            value(&self.format),
         ];
         let settings = KEYS.iter().zip(values).filter_map(|(key, value)| Some((*key, value?)));
         Judging { settings: settings.collect() }
@@ -283,12 +273,17 @@ fn rules(config: &EvalConfig) -> Option<Vec<RuleWire>> {
     };
     (!config.error_types.is_empty()).then(|| {
         let rule = |(pattern, kind, whose): (&str, Option<&str>, Option<Blame>)| RuleWire {
-            r#match: pattern.to_owned(),
-            r#type: kind.map(str::to_owned),
+            r#match: kept(pattern),
+            r#type: kind.map(kept),
             blame: whose.map(|whose| blame(whose).to_owned()),
         };
         config.error_types.rules().map(rule).collect()
     })
+}
+
+/// A text as it may be stored; texts that differ stay different.
+fn kept(text: &str) -> String {
+    masked_apart(text).unwrap_or_else(|| text.to_owned())
 }
 
 fn value<T: Serialize>(setting: &Option<T>) -> Option<String> {

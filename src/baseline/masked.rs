@@ -15,10 +15,8 @@ use crate::model::mask;
 pub fn masked_row(row: &RunRow) -> RunRow {
     let mut row = row.clone();
     for id in [&mut row.run_id, &mut row.task_id, &mut row.trial].into_iter().flatten() {
-        let masked = mask(id);
-        if masked != **id {
-            let hash = sha256_hex(id.as_bytes());
-            *id = format!("{masked}~{}", hash.get(..8).unwrap_or_default()).into();
+        if let Some(masked) = masked_apart(id) {
+            *id = masked.into();
         }
     }
     for label in [&mut row.agent, &mut row.model, &mut row.status].into_iter().flatten() {
@@ -44,6 +42,16 @@ pub fn masked_row(row: &RunRow) -> RunRow {
         all.iter().all(|tokens| tokens.is_finite())
     });
     row
+}
+
+/// The text masked, with 8 digits of its hash behind it so that texts that differ stay different;
+/// `None` where there is nothing to mask.
+pub(super) fn masked_apart(text: &str) -> Option<String> {
+    let masked = mask(text);
+    (masked != text).then(|| {
+        let hash = sha256_hex(text.as_bytes());
+        format!("{masked}~{}", hash.get(..8).unwrap_or_default())
+    })
 }
 
 fn replace(label: &mut Box<str>) {

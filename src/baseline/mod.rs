@@ -175,7 +175,7 @@ impl Baseline {
     }
 
     /// What decides how runs are judged and is not the same for other runs: their config, `--where`,
-    /// plan and format, and the definitions of this agenteval. Empty where the two are comparable.
+    /// plan, and the definitions of this agenteval. Empty where the two are comparable.
     #[must_use]
     pub fn differences(&self, current: &Judging) -> Vec<ConfigDifference> {
         let mut all = Vec::new();

@@ -38,6 +38,11 @@ pub fn check_name(name: &str) -> Result<(), BaselineError> {
     if !form.as_ref().is_some_and(|form| form.is_match(name)) {
         return refuse("a name has letters, digits, `.`, `-` and `_`".to_owned());
     }
+    if crate::model::mask(name) != name {
+        // Not said again.
+        let reason = "it looks like a secret; write a name such as `main`".to_owned();
+        return Err(BaselineError::Name { name: crate::model::mask(name), reason });
+    }
     if name.starts_with(['.', '-']) || name.ends_with('.') {
         return refuse(
             "a name starts with neither `.` nor `-` and does not end with `.`".to_owned(),

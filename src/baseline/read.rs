@@ -99,6 +99,9 @@ fn why(text: &str, error: &serde_json::Error) -> String {
             "a merge conflict was left in it (line {number}, `<<<<<<<`); take one side whole, or save the baseline anew"
         );
     }
+    if error.to_string().contains("trailing characters") {
+        return format!("something stands behind the end of the baseline ({place}); {RESTORE}");
+    }
     // A number that is cut in two is no end of text to the parser.
     if error.is_eof() || (error.is_syntax() && !text.trim_end().ends_with(['}', ']'])) {
         return format!("the file breaks off in the middle ({place}); {RESTORE}");

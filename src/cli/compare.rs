@@ -88,7 +88,7 @@ fn stored_file(given: &Path) -> Result<Option<Baseline>, Failure> {
         |error: std::io::Error| Failure::usage(format!("cannot read {}: {error}", given.display()));
     let mut head = Vec::new();
     let file = std::fs::File::open(given).map_err(unread)?;
-    file.take(HEAD).read_to_end(&mut head).map_err(unread)?;
+    file.take(output::BASELINE_HEAD).read_to_end(&mut head).map_err(unread)?;
     if !String::from_utf8_lossy(&head).contains(SCHEMA) {
         return Ok(None);
     }
@@ -100,6 +100,3 @@ fn stored_file(given: &Path) -> Result<Option<Baseline>, Failure> {
     let name = given.file_stem().and_then(|stem| stem.to_str()).unwrap_or("baseline");
     Ok(Some(Baseline::from_json(&bytes, name, &path)?))
 }
-
-/// Bytes in which the schema of a baseline stands.
-const HEAD: u64 = 200;

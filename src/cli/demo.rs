@@ -80,6 +80,7 @@ pub(super) fn run(args: &Demo, global: &Global) -> Outcome {
     let context = GateContext {
         baseline: Some((baseline.name.clone(), baseline.sha256.clone())),
         store: None,
+        reading: vec!["-c".to_owned(), "support.json".to_owned()],
         candidate: vec!["candidate.ndjson".to_owned()],
         warnings: Vec::new(),
     };

@@ -47,6 +47,7 @@ pub(super) fn run(args: &Args, global: &Global) -> Outcome {
     let (candidate, _) =
         against::read(&args.input.paths, &args.input.reading, global, &loaded, &output)?;
     let mut warnings = Vec::new();
+    let first_run = missing.is_some();
     if let Some(message) = missing {
         warnings.push(told(global, "baseline_missing", message));
     }
@@ -79,6 +80,11 @@ pub(super) fn run(args: &Args, global: &Global) -> Outcome {
         Some(given) => given == OnInconclusive::Fail,
         None => loaded.config.gate.inconclusive == Inconclusive::Fail,
     };
+    if gate.nothing() && !first_run {
+        return Err(Failure::nothing(
+            "nothing was judged: no gated figure and no threshold has a value in these runs (the report has the reasons)",
+        ));
+    }
     Ok(match gate.verdict {
         Verdict::Regression => Status::Regression,
         Verdict::Inconclusive if inconclusive_fails => Status::Inconclusive,
@@ -98,6 +104,22 @@ fn said(global: &Global, warning: Warning) -> Warning {
     warning
 }
 
+/// The options that decide how runs are read and judged, flag and value in turn.
+fn flags(reading: &super::args::Reading) -> Vec<String> {
+    let path = |path: &Option<std::path::PathBuf>| path.as_ref().map(|p| p.display().to_string());
+    let given = [
+        ("-c", path(&reading.config)),
+        ("--format", reading.format.clone()),
+        ("--plan", path(&reading.plan)),
+        ("--where", reading.filter.clone()),
+    ];
+    given
+        .into_iter()
+        .filter_map(|(flag, value)| Some([flag.to_owned(), value?]))
+        .flatten()
+        .collect()
+}
+
 /// Writes the verdict in all forms that were asked for, and what GitHub Actions takes.
 fn write(
     args: &Args,
@@ -111,6 +133,7 @@ fn write(
     let context = GateContext {
         baseline: stored.map(|stored| (stored.name.clone(), stored.sha256.clone())),
         store: args.against.store.store.as_ref().map(|store| store.display().to_string()),
+        reading: flags(&args.input.reading),
         candidate: args.input.paths.iter().map(|path| path.display().to_string()).collect(),
         warnings: warnings.iter().map(super::analyze::warning).collect(),
     };

@@ -1,6 +1,6 @@
 //! Writing results: to standard output, and to files by their ending.
 
-use std::io::{ErrorKind, IsTerminal, Write};
+use std::io::{ErrorKind, IsTerminal, Read, Write};
 use std::path::Path;
 
 use super::args::{ColorChoice, Form, Global, Output};
@@ -62,6 +62,7 @@ pub(crate) fn check(output: &Output, more: More) -> Result<(), Failure> {
     let mut forms = vec![output.output];
     for file in &output.files {
         forms.push(form_of(file)?);
+        keep_baselines(file)?;
     }
     let tabular = |form: &Form| matches!(form, Form::Csv | Form::Ndjson | Form::Parquet);
     if more != More::Lines && forms.iter().any(tabular) {
@@ -80,6 +81,27 @@ pub(crate) fn check(output: &Output, more: More) -> Result<(), Failure> {
     }
     Ok(())
 }
+
+/// Refuses to write over a stored baseline: only `agenteval baseline` moves one.
+fn keep_baselines(file: &Path) -> Result<(), Failure> {
+    let mut head = Vec::new();
+    if file.is_file()
+        && let Ok(opened) = std::fs::File::open(file)
+    {
+        // What cannot be read is told by whoever writes it.
+        drop(opened.take(BASELINE_HEAD).read_to_end(&mut head));
+    }
+    if String::from_utf8_lossy(&head).contains(crate::baseline::SCHEMA) {
+        return Err(Failure::usage(format!(
+            "-o {}: this is a stored baseline; name another file",
+            file.display()
+        )));
+    }
+    Ok(())
+}
+
+/// Bytes in which the schema of a baseline stands.
+pub(crate) const BASELINE_HEAD: u64 = 200;
 
 /// Refuses to write over what is read: traces, config or plan.
 pub(crate) fn guard<'p>(

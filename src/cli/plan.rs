@@ -15,6 +15,7 @@ pub(super) fn run(args: &Args, global: &Global) -> Outcome {
     output::check(&output, More::Nothing)?;
     let metric = explain::find(&args.metric)?;
     let loaded = Loaded::config(&args.reading, global)?;
+    output::guard(&output, loaded.path.as_deref().into_iter())?;
     let expected = expected(args, global, &loaded, &output, metric)?;
     let sureness =
         Sureness { alpha: args.alpha.unwrap_or(loaded.config.gate.alpha), power: args.power };

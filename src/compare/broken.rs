@@ -13,7 +13,7 @@ use super::evidence::{TestOptions, small};
 use super::pairing::Pairing;
 use super::sample::Sample;
 use crate::evaluate::RunRow;
-use crate::stats::{Design, Drop, squared_drop};
+use crate::stats::{Design, Draws, Drop, Stop, squared_drop};
 
 /// The guard's level as a share of alpha, beside the tests of figures, which have all of it.
 pub const GUARD_SHARE: f64 = 0.1;
@@ -32,7 +32,7 @@ pub struct BrokenTask {
 /// What the guard for broken tasks says.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Guard {
-    /// How probable such drops are where nothing changed.
+    /// How probable such drops are where nothing changed; above the level only about so.
     pub p: f64,
     /// The level that p must not be above.
     pub level: f64,
@@ -72,13 +72,15 @@ impl Guard {
         let (before, after) = completion.runs();
         let options = &options.bounded(before + after);
         let level = options.alpha * GUARD_SHARE;
+        // Whether p is at most the level is all that is asked.
+        let draws = Draws { stop: Stop::Above(level), ..options.draws };
         let tasks = &completion.tasks;
         let design = Design::new(
             tasks.iter().map(|task| (small(task.baseline.len()), small(task.candidate.len()))),
         )?;
         let runs = tasks.iter().flat_map(|task| task.baseline.iter().chain(&task.candidate));
         let successes: Vec<bool> = runs.map(|(success, _)| *success > 0.0).collect();
-        let p = squared_drop(&design, &successes, Drop::Signed, options.draws)?.p.greater;
+        let p = squared_drop(&design, &successes, Drop::Signed, draws)?.p.greater;
         Some(Self { p, level, fired: p <= level })
     }
 }

@@ -198,6 +198,15 @@ impl Gate {
         gate
     }
 
+    /// Whether no figure was compared and no bound held: there was nothing to judge by.
+    #[must_use]
+    pub fn nothing(&self) -> bool {
+        let failed = self.pairing.as_ref().is_some_and(|pairing| !pairing.failures.is_empty());
+        let compared = self.metrics.iter().any(|metric| metric.evidence.difference.is_some());
+        let held = self.thresholds.iter().any(|held| held.standing != Standing::Unknown);
+        !(failed || compared || held)
+    }
+
     /// The verdict over all parts.
     fn overall(&self) -> Verdict {
         let failed = self.pairing.as_ref().is_some_and(|pairing| !pairing.failures.is_empty());
@@ -253,6 +262,7 @@ fn left_out(pairing: &Pairing<'_>, gated: &mut [GatedMetric], notices: &mut Vec<
         |rows: &[&RunRow]| rows.iter().filter(|row| row.outcome == Outcome::Unknown).count();
     let before: usize = pairing.tasks.iter().map(|task| unknown(&task.baseline)).sum();
     let after: usize = pairing.tasks.iter().map(|task| unknown(&task.candidate)).sum();
+    let untold_runs = (before, after);
     if before + after > 0 {
         let message = format!(
             "runs of which the trace does not tell how they ended: {before} of the baseline, {after} of the candidate; they are in no completion rate"
@@ -282,15 +292,24 @@ fn left_out(pairing: &Pairing<'_>, gated: &mut [GatedMetric], notices: &mut Vec<
         known(&task.baseline) && unknown(&task.candidate) > 0 && !known(&task.candidate)
     };
     let tasks = pairing.tasks.iter().filter(untold).count();
+    let runs = |side: fn(&PairedTask<'_>) -> usize| pairing.tasks.iter().map(side).sum::<usize>();
+    let of_candidate = runs(|task| task.candidate.len()).max(1);
+    let of_baseline = runs(|task| task.baseline.len()).max(1);
+    // A candidate that tells less than the baseline may have lost the word of its failures.
+    let tells_less =
+        count(untold_runs.1) / count(of_candidate) > count(untold_runs.0) / count(of_baseline);
     let passed = |metric: &&mut GatedMetric| {
         counts_lost(metric.metric) && matches!(metric.verdict, Verdict::Pass | Verdict::Improved)
     };
-    if tasks > 0 {
+    if tasks > 0 || tells_less {
+        let reason = format!(
+            "{} runs of the candidate do not tell how they ended, all of those of {tasks} tasks among them",
+            untold_runs.1
+        );
         for metric in gated.iter_mut().filter(passed) {
             metric.verdict = Verdict::Inconclusive;
             metric.within_tolerance = false;
-            metric.reason =
-                Some(format!("of {tasks} tasks no run of the candidate tells how it ended"));
+            metric.reason = Some(reason.clone());
         }
     }
 }
@@ -362,7 +381,10 @@ fn adjust(gated: &mut [GatedMetric], levels: Levels, options: &GateOptions) {
         metric.verdict = decide(p_harm, p_gain, bound, margin, levels);
         let sure = p_harm.is_some_and(|p| p <= levels.harm);
         metric.within_tolerance = metric.verdict == Verdict::Pass && sure;
-        metric.detectable = metric.evidence.detectable(sizes.harm);
+        // A share cannot change by more than 1: then nothing is told.
+        let share = metric.metric.info().unit == Unit::Ratio;
+        metric.detectable =
+            metric.evidence.detectable(sizes.harm).filter(|size| !share || *size <= 1.0);
         if metric.verdict == Verdict::Inconclusive {
             metric.needed = needed(metric, margin, sizes);
             if let Some(p) = metric.evidence.smallest_p.filter(|p| *p > sizes.harm) {

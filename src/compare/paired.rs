@@ -65,6 +65,9 @@ struct Means {
     differences: Vec<f64>,
     /// Fewest runs of a task and side.
     fewest: usize,
+    /// The error of the mean difference that runs of one task alone would make; 0 where no task has
+    /// two on a side.
+    floor: f64,
 }
 
 impl Means {
@@ -74,7 +77,13 @@ impl Means {
             baseline.push(mean(b));
             candidate.push(mean(c));
         }
+        let spreads = tasks.iter().flat_map(|(b, c)| [b, c]).filter(|arm| arm.len() > 1);
+        let (sum, arms) = spreads.fold((0.0, 0), |(sum, n), arm| (sum + variance(arm), n + 1));
+        let of_runs = if arms > 0 { sum / count(arms) } else { 0.0 };
+        let inverse = tasks.iter().map(|(b, c)| 1.0 / count(b.len()) + 1.0 / count(c.len()));
+        let m = count(tasks.len());
         Self {
+            floor: (of_runs * inverse.sum::<f64>()).sqrt() / m,
             differences: candidate.iter().zip(&baseline).map(|(c, b)| c - b).collect(),
             baseline: mean(&baseline),
             candidate: mean(&candidate),
@@ -82,8 +91,11 @@ impl Means {
         }
     }
 
-    /// Of differences of task means with their interval.
+    /// Of differences of task means with their interval. The error is not smaller than what runs of
+    /// one task differ by explains: a few tasks that happen to differ alike prove nothing, however
+    /// many runs each has.
     fn evidence(&self, found: Result<Difference, NoInterval>, options: &TestOptions) -> Evidence {
+        let found = found.map(|found| Difference { error: found.error.max(self.floor), ..found });
         Evidence {
             baseline: Some(self.baseline),
             candidate: Some(self.candidate),
@@ -111,6 +123,12 @@ pub(super) fn with_interval(
         },
         Err(reason) => Evidence::none(format!("no interval: {reason}")),
     }
+}
+
+/// The sample variance of two values or more.
+fn variance(values: &[f64]) -> f64 {
+    let mean = mean(values);
+    values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / count(values.len() - 1)
 }
 
 /// Relabels the runs of each task, with the mean over tasks of the difference of their means.

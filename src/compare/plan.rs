@@ -273,7 +273,8 @@ impl Expected {
             |effect: f64| (TASKS_MARGIN * self.of_task(effect, trials) / tasks as f64).sqrt();
         let first = detectable(error(0.0), sureness.alpha, sureness.power)?;
         let found = detectable(error(first), sureness.alpha, sureness.power)?;
-        Some(if self.scale == Scale::Relative { found.exp_m1() } else { found })
+        let found = if self.scale == Scale::Relative { found.exp_m1() } else { found };
+        Some(found).filter(|found| self.room().is_none_or(|room| *found <= room))
     }
 
     /// Variance of the difference of one task, if the candidate is worse by `effect`.

@@ -69,7 +69,7 @@ pub(super) fn can_regress(metric: &MetricName) -> bool {
 }
 
 /// Most trials that a task may be expected to have.
-const MOST_TRIALS: u64 = 10_000;
+const MOST_TRIALS: u64 = 1_000;
 
 /// The checks; each knows the file for its messages.
 struct Check<'c> {
@@ -323,10 +323,10 @@ impl Check<'_> {
     fn gate(&self, gate: wire::Gate) -> Checked<GateConfig> {
         let default = GateConfig::default();
         let alpha = gate.alpha.unwrap_or(default.alpha);
-        if !(alpha > 0.0 && alpha < 0.5) {
+        if !(1e-4..0.5).contains(&alpha) {
             return self.fault(
                 &["gate", "alpha"],
-                format!("alpha is {alpha}, but a level lies between 0 and 0.5"),
+                format!("alpha is {alpha}, but a level lies between 0.0001 and 0.5"),
                 "write a number such as 0.05",
             );
         }

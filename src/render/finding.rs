@@ -162,7 +162,7 @@ pub(super) fn guard_sentence(gate: &Gate) -> String {
     let Some(guard) = gate.guard else { return String::new() };
     let says = if guard.fired { "more completions than" } else { "no more completions than" };
     format!(
-        "single tasks lost {says} chance explains, whatever the mean does (p {}, fails at {})",
+        "single tasks lost {says} chance and what others won explain (p {}, fails at {})",
         p_value(Some(guard.p)),
         p_value(Some(guard.level))
     )

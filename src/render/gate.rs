@@ -20,6 +20,8 @@ pub struct GateContext {
     pub store: Option<String>,
     /// The candidate's paths, as typed.
     pub candidate: Vec<String>,
+    /// The options that decide how it was read and judged, as typed.
+    pub reading: Vec<String>,
     /// What a reader should know, the notices of the gate among them.
     pub warnings: Vec<WarningWire>,
 }
@@ -288,7 +290,18 @@ fn next_lines(gate: &Gate, context: &GateContext, doc: &mut Doc) {
     let shell = |words: &[String]| {
         words.iter().map(|word| quoted(word)).collect::<Option<Vec<_>>>().map(|all| all.join(" "))
     };
-    let Some(paths) = shell(&context.candidate) else { return };
+    // What came from a pipe is gone.
+    if context.candidate.iter().any(|path| path == "-") {
+        return;
+    }
+    let Some(mut paths) = shell(&context.candidate) else { return };
+    let mut flags = String::new();
+    for pair in context.reading.chunks(2) {
+        let [flag, value] = pair else { continue };
+        let Some(value) = quoted(value) else { return };
+        flags.push_str(&format!(" {flag} {value}"));
+    }
+    paths.push_str(&flags);
     let task = gate.broken_tasks.iter().find_map(|task| quoted(&task.task_id));
     if let Some(task) = task {
         doc.command("next", format!("agenteval show {task} {paths}"));
@@ -311,7 +324,11 @@ fn next_lines(gate: &Gate, context: &GateContext, doc: &mut Doc) {
 /// A word for a shell of POSIX; `None` where what is shown would not be what is meant, or where it
 /// would read as a flag.
 fn quoted(word: &str) -> Option<String> {
-    if word.is_empty() || one_line(&mask(word)) != word || (word.starts_with('-') && word != "-") {
+    if word.is_empty()
+        || word.contains("[masked]")
+        || one_line(&mask(word)) != word
+        || (word.starts_with('-') && word != "-")
+    {
         return None;
     }
     let plain = |c: char| c.is_alphanumeric() || "-_./:=+,@%".contains(c);

@@ -49,11 +49,7 @@ pub(crate) fn store(flag: &StoreFlag) -> Result<Store, Failure> {
 /// What decides how runs are judged under this command's config and flags.
 pub(crate) fn judging(loaded: &Loaded, reading: &Reading) -> Result<Judging, Failure> {
     let plan = reading.plan.as_deref().map(runs::load_plan).transpose()?;
-    let by = ReadBy {
-        filter: reading.filter.as_deref(),
-        plan: plan.as_deref(),
-        format: reading.format.as_deref(),
-    };
+    let by = ReadBy { filter: reading.filter.as_deref(), plan: plan.as_deref() };
     Ok(Judging::of(&loaded.config, by))
 }
 

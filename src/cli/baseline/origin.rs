@@ -49,6 +49,7 @@ pub(super) fn origin(flags: &OriginFlags, by: Option<Option<&str>>) -> Result<Or
         None => None,
     };
     let by = by.map(|by| mask(&by.split_whitespace().collect::<Vec<_>>().join(" ")));
+    let commit = commit.map(|commit| mask(&commit));
     Ok(Origin { commit, time, by: by.filter(|by| !by.is_empty() && by.len() <= 200) })
 }
 
@@ -63,7 +64,8 @@ fn normal(time: &str) -> Option<String> {
 }
 
 fn since_epoch(seconds: &str) -> Option<String> {
-    let stamp = jiff::Timestamp::from_second(seconds.trim().parse().ok()?).ok()?;
+    let seconds = seconds.trim().parse::<i64>().ok().filter(|seconds| *seconds >= 0)?;
+    let stamp = jiff::Timestamp::from_second(seconds).ok()?;
     Some(stamp.to_string())
 }
 

@@ -16,6 +16,7 @@ const MAX_REASON: usize = 2000;
 /// Saves runs under a name: new, in the place of another, or beside those that are there.
 pub(super) fn save(args: &BaselineSave, global: &Global) -> Outcome {
     let store = store(&args.store)?;
+    let _lock = lock(&store);
     let file = store.file(&args.name)?;
     let exists = file.exists();
     if exists && !args.force && !args.pool {
@@ -53,9 +54,18 @@ pub(super) fn save(args: &BaselineSave, global: &Global) -> Outcome {
     write(&made, &store, word)
 }
 
+/// Keeps other saves to this store waiting until it is dropped, so that what two of them add is not
+/// lost. The system lets go of it where the program ends, however that comes about. A folder that is
+/// not there yet, or cannot be locked, keeps nobody waiting.
+fn lock(store: &Store) -> Option<std::fs::File> {
+    let folder = std::fs::File::open(store.folder()).ok()?;
+    folder.lock().is_ok().then_some(folder)
+}
+
 /// Puts runs in the place of a baseline, with a reason.
 pub(super) fn bless(args: &BaselineBless, global: &Global) -> Outcome {
     let store = store(&args.store)?;
+    let _lock = lock(&store);
     let file = store.file(&args.name)?;
     let reason = reason(&args.reason)?;
     if !file.exists() {
