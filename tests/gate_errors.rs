@@ -2,7 +2,9 @@
 //! any more. `docs/gate-calibration.md` has the simulation in full.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-use agenteval::compare::{GUARD_SHARE, Gate, GateOptions, TestOptions, Verdict};
+use agenteval::compare::{
+    Evidence, GUARD_SHARE, Gate, GateOptions, Kind, Mode, Sample, TaskSample, TestOptions, Verdict,
+};
 use agenteval::config::EvalConfig;
 use agenteval::evaluate::{Outcome, RunRow};
 use agenteval::model::resolve_metric;
@@ -73,4 +75,22 @@ fn a_drop_of_ten_points_in_fifty_tasks_of_three_trials_is_mostly_found() {
     assert_eq!(how_many(&verdicts, Verdict::Improved), 0);
     // The margin is 5 points: to call this a pass is an error of at most 5%, far less here.
     assert!(how_many(&verdicts, Verdict::Pass) <= 2);
+}
+
+#[test]
+fn ten_single_failures_against_tasks_of_five_trials_are_no_proof() {
+    // A rate of .2 on both sides gives ten failures in a row in one of nine cases.
+    let runs = |number: usize, passed: usize| {
+        let mut parts = vec![(0.0, 1.0); number - passed];
+        parts.resize(number, (1.0, 1.0));
+        parts
+    };
+    let baseline = (0..40).map(|task| TaskSample {
+        baseline: runs(5, [0, 0, 1, 3][task % 4]),
+        candidate: Vec::new(),
+    });
+    let candidate = (0..10).map(|_| TaskSample { baseline: Vec::new(), candidate: runs(1, 0) });
+    let sample = Sample { mode: Mode::Unpaired, tasks: baseline.chain(candidate).collect() };
+    let p = Evidence::of(&sample, Kind::RunShare, &TestOptions::default()).p.unwrap();
+    assert!(p.less > 0.05, "{p:?}");
 }
