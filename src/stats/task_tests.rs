@@ -164,14 +164,15 @@ mod tests {
     }
 
     #[test]
-    fn pseudo_tasks_keep_a_few_failures_from_being_certain() {
-        // The baseline's tasks have several trials each, and so less spread than single failures.
-        let baseline: Vec<f64> = (0..40).map(|task| [0.0, 0.2, 0.2, 0.4][task % 4]).collect();
-        let (candidate, baseline) = (ones(&[0.0; 6]), ones(&baseline));
+    fn pseudo_tasks_keep_an_arm_that_has_no_spread_by_chance_from_being_certain() {
+        // Four tasks at .4 against eight at 0 or 1: of the 495 relabelings 15 are as far down
+        // without pseudo tasks, and 39 with them.
+        let (candidate, baseline) = (ones(&[0.4; 4]), ones(&[0.0, 1.0, 1.0, 1.0].repeat(2)));
         let p = |pseudo: &[(f64, f64)]| {
             permute_tasks(&candidate, &baseline, pseudo, Draws::seeded(1)).unwrap().p.less
         };
-        assert!(p(&[(0.0, 1.0), (1.0, 1.0)]) > p(&[]));
+        assert!((p(&[]) - 15.0 / 495.0).abs() < 1e-12);
+        assert!((p(&[(0.0, 1.0), (1.0, 1.0)]) - 39.0 / 495.0).abs() < 1e-12);
     }
 
     #[test]
