@@ -10,9 +10,9 @@ use super::sample::{Part, TaskSample};
 use crate::metrics::LEVEL;
 use crate::stats::{
     Arms, Cluster, Design, Difference, NoInterval, Permuted, Stratum, TaskValues, Trials,
-    adjusted_paired_t, effective_n, mean_and_error, mover, paired_t, permute_mean_difference,
-    permute_ratio, ratio_difference, ratio_difference_unpaired, smallest_p, split_variance,
-    stratified_exact,
+    adjusted_paired_t, effective_n, mean_and_error, mover, normal_quantile, paired_t,
+    permute_mean_difference, permute_ratio, ratio_difference, ratio_difference_unpaired,
+    smallest_p, split_variance, stratified_exact,
 };
 
 /// Compares tasks that have runs on both sides.
@@ -158,7 +158,12 @@ fn run_share(tasks: &[TaskSample], options: &TestOptions) -> Evidence {
         let strata: Vec<Stratum> = tasks.iter().map(stratum).collect();
         let exact = stratified_exact(&strata);
         let p = if options.exact { exact.strict } else { exact.mid };
-        (Some(p), if options.exact { EXACT } else { "stratified exact mid-p" })
+        let test = match (exact.approximate, options.exact) {
+            (true, _) => "stratified exact, its law taken as normal",
+            (false, true) => EXACT,
+            (false, false) => "stratified exact mid-p",
+        };
+        (Some(p), test)
     } else {
         let permuted = permute_means(&by_task, options);
         let p = permuted.map(|permuted| if options.exact { permuted.p } else { permuted.mid });
@@ -312,12 +317,20 @@ pub(super) fn bounded(
         let ((c, c_interval), (b, b_interval)) = (side(candidate)?, side(baseline)?);
         Ok::<_, NoInterval>(mover((c, c_interval), (b, b_interval)))
     };
+    of_intervals(at, options)
+}
+
+/// From a two-sided interval at any level; its error is as large as one with this interval would be.
+pub(super) fn of_intervals(
+    at: impl Fn(f64) -> Result<(f64, f64), NoInterval>,
+    options: &TestOptions,
+) -> Evidence {
     match at(LEVEL).and_then(|interval| Ok((interval, at(1.0 - 2.0 * options.alpha)?))) {
         Ok((interval, bounds)) => Evidence {
             interval: Some(interval),
             bounds: Some(bounds),
-            // As wide as an error with this interval would make it.
-            error: Some((interval.1 - interval.0) / (2.0 * 1.959_963_984_540_054)),
+            error: normal_quantile(0.5 + LEVEL / 2.0)
+                .map(|z| (interval.1 - interval.0) / (2.0 * z)),
             ..Evidence::default()
         },
         Err(reason) => Evidence::none(format!("no interval: {reason}")),

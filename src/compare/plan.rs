@@ -253,7 +253,6 @@ impl Expected {
     /// Tasks that most likely tell `effect` (as [`Scale`] measures it), with these trials of the
     /// baseline and of the candidate. `None` where no number does.
     #[must_use]
-    #[expect(clippy::cast_precision_loss, reason = "a number of tasks")]
     pub fn tasks(&self, effect: f64, trials: (u32, u32), sureness: Sureness) -> Option<u64> {
         let sd = self.of_task(effect, trials).sqrt();
         let by_formula = needed_tasks(sd, self.scaled(effect), sureness.alpha, sureness.power)?;

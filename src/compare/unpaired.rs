@@ -11,9 +11,8 @@
 use super::evidence::{
     Evidence, Kind, TestOptions, count, fewest_runs, logs_exist, mean, trials, values,
 };
-use super::paired::{bounded, clusters, quotient, with_interval};
+use super::paired::{bounded, clusters, of_intervals, quotient, with_interval};
 use super::sample::{Part, TaskSample};
-use crate::metrics::LEVEL;
 use crate::stats::{
     Cluster, Difference, NoInterval, Stratum, Tails, TaskValues, Trials, effective_n, icc_oneway,
     newcombe, permute_tasks, ratio_difference_unpaired, smallest_p, stratified_exact, welch,
@@ -102,16 +101,7 @@ fn newcombe_interval(
     baseline: (f64, f64),
     options: &TestOptions,
 ) -> Evidence {
-    let at = |level| newcombe(candidate, baseline, level);
-    match at(LEVEL).and_then(|interval| Ok((interval, at(1.0 - 2.0 * options.alpha)?))) {
-        Ok((interval, bounds)) => Evidence {
-            interval: Some(interval),
-            bounds: Some(bounds),
-            error: Some((interval.1 - interval.0) / (2.0 * 1.959_963_984_540_054)),
-            ..Evidence::default()
-        },
-        Err(reason) => Evidence::none(format!("no interval: {reason}")),
-    }
+    of_intervals(|level| newcombe(candidate, baseline, level), options)
 }
 
 impl Evidence {

@@ -49,8 +49,7 @@ pub use pass_k::{
 };
 pub use permutation::{Draws, Permuted, Stop, permute};
 pub use power::{
-    Arms, SplitVariance, TASKS_MARGIN, detectable, miller_variance, needed_tasks, needed_trials,
-    split_variance,
+    Arms, SplitVariance, TASKS_MARGIN, detectable, miller_variance, needed_tasks, split_variance,
 };
 pub use proportion::{clustered_wilson, wilson};
 pub use quantile::{median, quantile_type7};

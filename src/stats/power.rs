@@ -106,28 +106,6 @@ pub fn split_variance(total: f64, tasks: &[Arms<'_>]) -> Option<SplitVariance> {
     (within.is_finite() && total.is_finite()).then_some(split)
 }
 
-/// The trials of the candidate in each of `tasks` tasks that are needed to see
-/// `effect`, given those of the baseline; or with `None` for the baseline, the
-/// trials of both arms. Not rounded.
-///
-/// `None` where no number of trials is enough, because what they do not reduce is
-/// too much already: then more tasks, or more trials of the baseline, are needed.
-/// `None` also as for [`needed_tasks`].
-pub fn needed_trials(
-    variance: SplitVariance,
-    tasks: f64,
-    baseline_trials: Option<f64>,
-    effect: f64,
-    (alpha, power): (f64, f64),
-) -> Option<f64> {
-    let target = (effect / reach(alpha, power)?).powi(2) * tasks;
-    let fixed = baseline_trials.map_or(0.0, |trials| variance.within / trials);
-    let left = target - variance.between - fixed;
-    let arms = if baseline_trials.is_some() { 1.0 } else { 2.0 };
-    let needed = arms * variance.within / left;
-    (left > 0.0 && needed.is_finite()).then_some(needed)
-}
-
 /// The quantiles of `1 - alpha` and `power` together; above 0.
 fn reach(alpha: f64, power: f64) -> Option<f64> {
     // The quantile of alpha is mirrored: 1 - alpha would lose a small alpha's digits.
@@ -205,20 +183,6 @@ mod tests {
         assert!(got.assumed && (got.within - 0.125).abs() < 1e-15, "{got:?}");
         assert!((got.between - 0.25).abs() < 1e-15, "{got:?}");
         assert_eq!(split_variance(0.5, &tasks[..1]), None);
-    }
-
-    #[test]
-    fn trials_help_until_the_spread_between_tasks_is_too_much() {
-        let settings = (0.05, 0.8);
-        let variance = SplitVariance { between: 0.01, within: 0.2, assumed: false };
-        // The target is 50 * .1^2 / 6.182557 = .080873.
-        let both = needed_trials(variance, 50.0, None, 0.1, settings).unwrap_or(f64::NAN);
-        assert!((both - 0.4 / 0.070_873).abs() < 1e-3, "{both}");
-        let one = needed_trials(variance, 50.0, Some(10.0), 0.1, settings).unwrap_or(f64::NAN);
-        assert!((one - 0.2 / 0.050_873).abs() < 1e-3, "{one}");
-        assert_eq!(needed_trials(variance, 50.0, Some(2.0), 0.1, settings), None);
-        let tasks_differ = SplitVariance { between: 0.09, ..variance };
-        assert_eq!(needed_trials(tasks_differ, 50.0, None, 0.1, settings), None);
     }
 
     #[test]
