@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::args::{Against, Global, Output, Reading};
+use super::collect::Collector;
 use super::runs::{self, Loaded, Set, Warning};
 use super::{Failure, baseline, complain};
 use crate::baseline::{Baseline, ConfigDifference, Judging, masked_row};
@@ -27,8 +28,24 @@ pub(crate) fn read(
     loaded: &Loaded,
     output: &Output,
 ) -> Result<(Sided, Set), Failure> {
+    read_collecting(paths, reading, global, loaded, output, None)
+}
+
+/// Like [`read`]; `collector` takes what a page needs.
+pub(crate) fn read_collecting(
+    paths: &[PathBuf],
+    reading: &Reading,
+    global: &Global,
+    loaded: &Loaded,
+    output: &Output,
+    collector: Option<&Collector>,
+) -> Result<(Sided, Set), Failure> {
     let (mut set, _) = runs::read(paths, reading, global, loaded, output, &|judge, state, run| {
-        (judge.row(state, run), ())
+        let row = match collector {
+            Some(collector) => collector.look(judge, state, run),
+            None => judge.row(state, run),
+        };
+        (row, ())
     })?;
     set.warn(global);
     set.require_runs()?;

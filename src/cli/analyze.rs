@@ -95,7 +95,7 @@ pub(super) fn run(args: &Analyze, global: &Global) -> Outcome {
     Ok(Status::Done)
 }
 
-fn inputs(set: &Set) -> Vec<InputWire> {
+pub(super) fn inputs(set: &Set) -> Vec<InputWire> {
     set.tally
         .files
         .iter()
@@ -122,7 +122,11 @@ pub(super) fn warning(warning: &Warning) -> WarningWire {
 }
 
 /// Holds every threshold of the config against its figure, shown or not.
-fn thresholds(config: &EvalConfig, analysis: &Analysis, rows: &[&RunRow]) -> Vec<ThresholdWire> {
+pub(super) fn thresholds(
+    config: &EvalConfig,
+    analysis: &Analysis,
+    rows: &[&RunRow],
+) -> Vec<ThresholdWire> {
     let mut all = Vec::new();
     for threshold in &config.thresholds {
         let Some(entry) = metric(threshold.metric.name) else { continue };

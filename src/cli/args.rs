@@ -1,12 +1,14 @@
 //! The arguments, as typed.
 
 mod against;
+mod report;
 
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
 pub(crate) use against::*;
+pub(crate) use report::Report;
 
 /// Reads the trajectories that agents leave behind and tells where they fail.
 #[derive(Debug, Parser)]
@@ -57,6 +59,8 @@ pub(crate) enum Command {
     Compare(Compare),
     /// Judge whether runs are worse than a baseline, with exit codes for CI
     Gate(Gate),
+    /// Write one HTML page for reviewers
+    Report(Report),
     /// Keep the runs that others are compared with
     Baseline(Baseline),
     /// Tell how many tasks and trials it takes to see an effect
@@ -136,6 +140,9 @@ pub(crate) enum Form {
     /// For `-o FILE.sarif` alone
     #[value(skip)]
     Sarif,
+    /// For `-o FILE.html` alone
+    #[value(skip)]
+    Html,
 }
 
 /// Where the results of commands go that have no lines of figures.

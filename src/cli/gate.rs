@@ -1,16 +1,18 @@
 //! `agenteval gate`: the regression gate for CI.
 
 use super::against::{self, Sided, same_judging};
-use super::args::{BaselineMissing, Gate as Args, Github, Global, OnInconclusive, Output};
+use super::args::{BaselineMissing, Gate as Args, Github, Global, OnInconclusive, Output, Reading};
+use super::collect::Collector;
 use super::output::{self, Forms, More};
-use super::runs::{Loaded, Warning};
+use super::pages::{self, Material};
+use super::runs::{Loaded, Set, Warning};
 use super::{Failure, Outcome, baseline, complain};
 use crate::baseline::BaselineError;
 use crate::compare::{Gate, GateOptions, TestOptions, Verdict};
 use crate::config::Inconclusive;
 use crate::exit::Status;
 use crate::render::{
-    GateContext, gate_annotations, gate_doc, gate_junit, gate_sarif, gate_wire, markdown,
+    GateContext, Stamp, gate_annotations, gate_doc, gate_junit, gate_sarif, gate_wire, markdown,
     pretty_json,
 };
 
@@ -44,8 +46,19 @@ pub(super) fn run(args: &Args, global: &Global) -> Outcome {
             "there is nothing to hold the runs against: name a baseline with --baseline, or set `thresholds` in the config",
         ));
     }
-    let (candidate, _) =
-        against::read(&args.input.paths, &args.input.reading, global, &loaded, &output)?;
+    let reading = &args.input.reading;
+    let collector = match output.files.iter().any(|file| pages::is_page(file)) {
+        true => Some(Collector::new(reading.filter.as_deref(), false)?),
+        false => None,
+    };
+    let (candidate, set) = against::read_collecting(
+        &args.input.paths,
+        reading,
+        global,
+        &loaded,
+        &output,
+        collector.as_ref(),
+    )?;
     let mut warnings = Vec::new();
     let first_run = missing.is_some();
     if let Some(message) = missing {
@@ -75,7 +88,10 @@ pub(super) fn run(args: &Args, global: &Global) -> Outcome {
         warnings.push(said(global, warning));
     }
     warnings.extend(candidate.warnings.iter().cloned());
-    write(args, global, &output, &gate, baseline.as_ref(), &warnings)?;
+    let context = write(args, global, &output, &gate, baseline.as_ref(), &warnings)?;
+    if let Some(collector) = collector {
+        write_pages(&output, collector, &set, &loaded, reading, (&gate, &context))?;
+    }
     let inconclusive_fails = match args.inconclusive {
         Some(given) => given == OnInconclusive::Fail,
         None => loaded.config.gate.inconclusive == Inconclusive::Fail,
@@ -128,7 +144,7 @@ fn write(
     gate: &Gate,
     baseline: Option<&Sided>,
     warnings: &[Warning],
-) -> Result<(), Failure> {
+) -> Result<GateContext, Failure> {
     let stored = baseline.and_then(|side| side.stored.as_ref());
     let context = GateContext {
         baseline: stored.map(|stored| (stored.name.clone(), stored.sha256.clone())),
@@ -161,6 +177,34 @@ fn write(
         {
             output::append_file(std::path::Path::new(&path), &markdown(&doc()))?;
         }
+    }
+    Ok(context)
+}
+
+/// Writes the page of `report`, with this verdict and without contents.
+fn write_pages(
+    output: &Output,
+    collector: Collector,
+    set: &Set,
+    loaded: &Loaded,
+    reading: &Reading,
+    (gate, context): (&Gate, &GateContext),
+) -> Result<(), Failure> {
+    let (failures, kept) = collector.finish();
+    let page = pages::html(Material {
+        loaded,
+        filter: reading.filter.as_deref(),
+        set,
+        failures: &failures,
+        kept: &kept,
+        gate: Some((gate, context)),
+        warnings: context.warnings.clone(),
+        contents: false,
+        stamp: &Stamp::default(),
+    });
+    for file in output.files.iter().filter(|file| pages::is_page(file)) {
+        pages::make_folder(file)?;
+        output::write_file(file, page.as_bytes())?;
     }
     Ok(())
 }

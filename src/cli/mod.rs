@@ -8,6 +8,7 @@ mod analyze;
 mod args;
 mod baseline;
 mod ci;
+mod collect;
 mod compare;
 mod demo;
 mod explain;
@@ -15,8 +16,10 @@ mod gate;
 mod init;
 mod inspect;
 mod output;
+mod pages;
 mod plan;
 mod progress;
+mod report;
 mod runs;
 mod schema;
 mod show;
@@ -117,6 +120,7 @@ fn dispatch(args: Args) -> Outcome {
         Command::Explain(explain) => explain::run(&explain, &args.global),
         Command::Compare(compare) => compare::run(&compare, &args.global),
         Command::Gate(gate) => gate::run(&gate, &args.global),
+        Command::Report(report) => report::run(&report, &args.global),
         Command::Baseline(baseline) => baseline::run(&baseline.command, &args.global),
         Command::Plan(plan) => plan::run(&plan, &args.global),
         Command::Demo(demo) => demo::run(&demo, &args.global),

@@ -39,8 +39,9 @@ fn form_of(path: &Path) -> Result<Form, Failure> {
         Some("parquet") => Ok(Form::Parquet),
         Some("xml") => Ok(Form::Junit),
         Some("sarif") => Ok(Form::Sarif),
+        Some("html" | "htm") => Ok(Form::Html),
         _ => Err(Failure::usage(format!(
-            "-o {}: no output has this ending; known: .json .ndjson .csv .md .txt .parquet .xml .sarif",
+            "-o {}: no output has this ending; known: .json .ndjson .csv .md .txt .parquet .xml .sarif .html",
             path.display()
         ))),
     }
@@ -53,7 +54,7 @@ pub(crate) enum More {
     Nothing,
     /// Lines of figures: CSV, NDJSON and Parquet.
     Lines,
-    /// Reports for CI: JUnit and SARIF.
+    /// Reports for CI: JUnit, SARIF and a page.
     Reports,
 }
 
@@ -72,6 +73,11 @@ pub(crate) fn check(output: &Output, more: More) -> Result<(), Failure> {
     if more != More::Reports && forms.iter().any(report) {
         return Err(Failure::usage(
             "this command has no JUnit or SARIF output: `agenteval gate` has; use json",
+        ));
+    }
+    if more != More::Reports && forms.contains(&Form::Html) {
+        return Err(Failure::usage(
+            "this command writes no page: `agenteval report PATH... -o FILE.html` does, and `agenteval gate`",
         ));
     }
     if cfg!(not(feature = "tables")) && forms.contains(&Form::Parquet) {
@@ -124,6 +130,10 @@ pub(crate) fn guard<'p>(
 pub(crate) fn emit(forms: &Forms<'_>, output: &Output, global: &Global) -> Result<(), Failure> {
     for file in &output.files {
         let form = form_of(file)?;
+        if form == Form::Html {
+            // A page needs more than a result: its command writes it.
+            continue;
+        }
         if form == Form::Parquet {
             write_file(file, &parquet(forms)?)?;
         } else {
@@ -154,8 +164,8 @@ fn content(forms: &Forms<'_>, form: Form, style: Style) -> String {
         Form::Csv => forms.csv.map(|lines| lines()).unwrap_or_default(),
         Form::Junit => forms.junit.map(|report| report()).unwrap_or_default(),
         Form::Sarif => forms.sarif.map(|report| report()).unwrap_or_default(),
-        // Never asked for here: it is no text.
-        Form::Parquet => String::new(),
+        // Never asked for here: one is no text, and pages are written by their own command.
+        Form::Html | Form::Parquet => String::new(),
     }
 }
 

@@ -72,7 +72,24 @@ pub(crate) fn read<T: Send>(
     global: &Global,
     loaded: &Loaded,
     output: &Output,
-    look: &(dyn Fn(&Judge<'_>, &mut JudgeState, &Trajectory<'_>) -> (RunRow, T) + Sync),
+    look: &Look<'_, T>,
+) -> Result<(Set, Vec<T>), Failure> {
+    read_texts(paths, reading, global, loaded, output, false, look)
+}
+
+/// What is kept of a run while its texts are in memory: its row, and what a command wants beside.
+pub(crate) type Look<'l, T> =
+    dyn Fn(&Judge<'_>, &mut JudgeState, &Trajectory<'_>) -> (RunRow, T) + Sync + 'l;
+
+/// Like [`read`]; with `texts`, readers keep each attempt as JSON until it has been looked at.
+pub(crate) fn read_texts<T: Send>(
+    paths: &[PathBuf],
+    reading: &Reading,
+    global: &Global,
+    loaded: &Loaded,
+    output: &Output,
+    texts: bool,
+    look: &Look<'_, T>,
 ) -> Result<(Set, Vec<T>), Failure> {
     let mut filter = reading.filter.as_deref().map(Filter::compile).transpose()?;
     let format = reading.format.as_deref().map(formats::by_name).transpose()?;
@@ -88,7 +105,8 @@ pub(crate) fn read<T: Send>(
     }
     let progress =
         Progress::new(found.sources.iter().map(|source| source.path.as_path()), global.quiet);
-    let options = config.read_options(plan);
+    let mut options = config.read_options(plan);
+    options.raw_attempts |= texts;
     let advance = |bytes| progress.advance(bytes);
     let request = Request {
         options,
@@ -166,7 +184,7 @@ struct Seen {
 
 struct Judging<'j, T> {
     judge: Judge<'j>,
-    look: &'j (dyn Fn(&Judge<'_>, &mut JudgeState, &Trajectory<'_>) -> (RunRow, T) + Sync),
+    look: &'j Look<'j, T>,
     seen: Mutex<Seen>,
 }
 

@@ -4,6 +4,8 @@
 //! clock. Refuses to aggregate; that is `metrics/`.
 
 mod attempt;
+mod brief;
+mod contents;
 mod count;
 mod error_type;
 mod group;
@@ -15,6 +17,8 @@ mod run_fields;
 mod timeline;
 
 pub use attempt::Verdict;
+pub use brief::{Brief, BriefAttempt, BriefStep, MOST_ATTEMPTS};
+pub use contents::{ContentKind, Contents, MOST_CHARACTERS, RecordedText};
 pub use judge::{Judge, JudgeState, Notes};
 pub use row::{ErrorCount, Limit, MidRun, Outcome, RunRow};
 pub use timeline::{Timeline, TimelineAttempt, TimelineStep};

@@ -37,6 +37,8 @@ pub struct TimelineStep {
 /// One attempt, or several implied ones.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TimelineAttempt {
+    /// Which record of the run tells of it.
+    pub record: u32,
     /// Its number, from 1.
     pub number: u32,
     /// How many implied attempts it stands for; 1 for a recorded one.
@@ -51,6 +53,8 @@ pub struct TimelineAttempt {
     pub status: Option<String>,
     /// Its error's type where it failed.
     pub error_type: Option<String>,
+    /// The tool or node that failed, where it failed and one is recorded.
+    pub failed_tool: Option<String>,
     /// Its error's message.
     pub error_message: Option<String>,
     /// Seconds since the start of the run, where times are recorded.
@@ -106,11 +110,13 @@ fn attempt(
     effective: &Effective<'_>,
     origin: Option<Time>,
 ) -> TimelineAttempt {
-    let record = &run.attempts[state.grouping.order[effective.place as usize] as usize];
+    let at = state.grouping.order[effective.place as usize];
+    let record = &run.attempts[at as usize];
     let recorded = !effective.implied;
     let failed = effective.verdict == Verdict::Failed;
     let start = record.started_at.as_ref().and_then(Stamp::time);
     TimelineAttempt {
+        record: at,
         number: effective.number,
         times: effective.times,
         implied: effective.implied,
@@ -118,6 +124,7 @@ fn attempt(
         verdict: effective.verdict,
         status: record.status.as_deref().filter(|_| recorded).map(str::to_owned),
         error_type: effective.error.as_ref().map(|error| error.kind.to_string()),
+        failed_tool: record.name.as_deref().filter(|_| failed).map(str::to_owned),
         error_message: record
             .error
             .as_ref()

@@ -5,7 +5,10 @@
 
 mod analysis;
 mod catalogue;
+mod failures;
 mod figure;
+mod foremost;
+mod step_risk;
 mod threshold;
 
 /// Version of what the figures mean: raised whenever the same trace and config would give another
@@ -16,5 +19,8 @@ pub use analysis::{
     Analysis, Counts, Distributions, Group, Measured, OutcomeCounts, Retries, RiskiestStep, Split,
 };
 pub use catalogue::{CATALOGUE, Distribution, Metric, Shape, metric};
+pub use failures::{EXAMPLES, FailureGroup, Failures};
 pub use figure::{ByK, DRAWS, Figure, LEVEL, SEED, Set};
+pub use foremost::{Foremost, Rank};
+pub use step_risk::{StepRisk, step_risks};
 pub use threshold::{Bound, Standing, hold};

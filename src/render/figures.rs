@@ -231,7 +231,7 @@ pub fn threshold_line(threshold: &ThresholdWire) -> String {
     )
 }
 
-fn interval(metric: &Metric, figure: &Figure) -> String {
+pub(super) fn interval(metric: &Metric, figure: &Figure) -> String {
     let Some(ci) = &figure.interval else { return "-".to_owned() };
     // As many decimals as it takes to tell the ends apart: a width that is there must show.
     let ends = |more: usize| {
@@ -256,7 +256,7 @@ fn amount(number: f64) -> String {
 }
 
 /// Numerator and denominator; or the number that the figure is taken over.
-fn counts(figure: &Figure) -> String {
+pub(super) fn counts(figure: &Figure) -> String {
     let show = |number: f64| if number.fract() == 0.0 { plain(number, 0) } else { amount(number) };
     match (figure.numerator, figure.denominator) {
         (Some(numerator), Some(denominator)) => {
@@ -267,7 +267,12 @@ fn counts(figure: &Figure) -> String {
     }
 }
 
-fn note(metric: &Metric, figure: &Figure, analysis: &Analysis, common: Option<&str>) -> String {
+pub(super) fn note(
+    metric: &Metric,
+    figure: &Figure,
+    analysis: &Analysis,
+    common: Option<&str>,
+) -> String {
     let mut notes: Vec<String> = Vec::new();
     notes.extend(figure.note.clone());
     match metric.name {

@@ -95,7 +95,8 @@ fn numbered(number: usize, noun: &str) -> String {
 }
 
 /// The first line: the verdict, what it counts, and what was compared.
-pub(super) fn head(gate: &Gate, context: &GateContext) -> String {
+#[must_use]
+pub fn head(gate: &Gate, context: &GateContext) -> String {
     let with = |verdict| gate.metrics.iter().filter(|gated| gated.verdict == verdict).count();
     let held = |standing| gate.thresholds.iter().filter(|held| held.standing == standing).count();
     let mut counts = Vec::new();
@@ -210,7 +211,7 @@ pub(super) fn twice(pairing: &PairingSummary) -> String {
     format!("{} {verb} there more than once, and counted each time", numbered(number, "run"))
 }
 
-fn pairing_lines(pairing: &PairingSummary, doc: &mut Doc) {
+pub(super) fn pairing_lines(pairing: &PairingSummary, doc: &mut Doc) {
     for why in &pairing.failures {
         doc.line(format!("pairing failed: {why}"));
     }

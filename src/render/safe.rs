@@ -23,7 +23,7 @@ pub fn one_line(text: &str) -> String {
 }
 
 /// Controls, marks that turn the direction, and characters that show nothing but change the line.
-fn is_disturbing(c: char) -> bool {
+pub(super) fn is_disturbing(c: char) -> bool {
     c.is_control()
         || matches!(c,
             '\u{200B}' | '\u{200E}' | '\u{200F}' | '\u{2028}' | '\u{2029}'

@@ -144,7 +144,7 @@ pub(crate) struct GateOutput {
     /// Form of the output
     #[arg(long, value_enum, default_value_t = PageForm::Table)]
     pub(crate) output: PageForm,
-    /// Write a file as well; its ending picks the form (.json .md .txt, .xml for JUnit, .sarif)
+    /// Write a file as well; its ending picks the form (.json .md .txt .html, .xml for JUnit, .sarif)
     #[arg(short = 'o', value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
 }

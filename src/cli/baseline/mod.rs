@@ -4,6 +4,8 @@ mod inputs;
 mod origin;
 mod save;
 
+pub(crate) use origin::origin;
+
 use super::args::{
     BaselineCommand, BaselineList, BaselineRemove, BaselineShow, Global, Output, Reading, StoreFlag,
 };

@@ -15,7 +15,7 @@ use crate::render::mask;
 const MAX_GIT: u64 = 64 << 20;
 
 /// What flags, the environment and git say; `by` is the flag of commands that ask who.
-pub(super) fn origin(flags: &OriginFlags, by: Option<Option<&str>>) -> Result<Origin, Failure> {
+pub(crate) fn origin(flags: &OriginFlags, by: Option<Option<&str>>) -> Result<Origin, Failure> {
     let commit = match &flags.commit {
         Some(commit) if is_commit(commit) => Some(commit.clone()),
         Some(commit) => {

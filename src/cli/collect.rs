@@ -1,0 +1,117 @@
+//! What a page needs of runs beside their rows, collected while their texts are in memory.
+//!
+//! Owns the bounds. Input such as a pipe cannot be read twice, and which runs are shown is known only
+//! at the end, so the foremost ones are kept while all pass by: those that failed or passed a limit
+//! first, then those that did not end, then a stable sample of the others. A run weighs its attempts,
+//! but at least [`LEAST`], and all together [`ATTEMPTS`]: 10,000 runs of up to 50 attempts.
+//! Groups of failures are counted over all runs.
+
+use std::sync::Mutex;
+
+use super::Failure;
+use super::split::Filter;
+use crate::baseline::masked_row;
+use crate::evaluate::{Brief, Contents, Judge, JudgeState, RunRow, Timeline};
+use crate::metrics::{Failures, Foremost, Rank};
+use crate::model::Trajectory;
+
+/// Attempts of all runs that are shown.
+const ATTEMPTS: u64 = 500_000;
+
+/// What a run weighs at least, in attempts.
+const LEAST: u64 = 50;
+
+/// Bytes of all contents that are shown.
+const CONTENTS: u64 = 4 << 20;
+
+/// A run that a page shows.
+pub(crate) struct Kept {
+    /// Its row, masked.
+    pub(crate) row: RunRow,
+    pub(crate) brief: Brief,
+    /// What was said in it, where that was asked for and the bound allows it.
+    pub(crate) contents: Option<Contents>,
+}
+
+/// Collects from many threads.
+pub(crate) struct Collector {
+    state: Mutex<State>,
+    /// `--where`: what it drops must not take the place of what is shown.
+    filter: Option<Mutex<Filter>>,
+    contents: bool,
+}
+
+struct State {
+    failures: Failures,
+    runs: Foremost<(RunRow, Brief)>,
+    contents: Foremost<Contents>,
+}
+
+impl Collector {
+    /// Collects runs that `filter` keeps, with their contents where that is asked for.
+    pub(crate) fn new(filter: Option<&str>, contents: bool) -> Result<Self, Failure> {
+        let state = State {
+            failures: Failures::default(),
+            runs: Foremost::new(ATTEMPTS),
+            contents: Foremost::new(CONTENTS),
+        };
+        let filter = filter.map(Filter::compile).transpose()?.map(Mutex::new);
+        Ok(Self { state: Mutex::new(state), filter, contents })
+    }
+
+    /// Judges a run and collects what is shown of it.
+    pub(crate) fn look(
+        &self,
+        judge: &Judge<'_>,
+        state: &mut JudgeState,
+        run: &Trajectory<'_>,
+    ) -> RunRow {
+        let timeline = judge.timeline(state, run);
+        if self.keeps(&timeline.row) {
+            self.collect(&timeline, run);
+        }
+        timeline.row
+    }
+
+    fn keeps(&self, row: &RunRow) -> bool {
+        let Some(filter) = &self.filter else { return true };
+        filter.lock().is_ok_and(|mut filter| filter.keeps(row))
+    }
+
+    fn collect(&self, timeline: &Timeline, run: &Trajectory<'_>) {
+        let rank = Rank::of(&timeline.row);
+        let admits =
+            |state: &State| (state.runs.admits(rank), self.contents && state.contents.admits(rank));
+        let (shown, said) = {
+            let Ok(mut state) = self.state.lock() else { return };
+            state.failures.add(timeline, rank);
+            admits(&state)
+        };
+        // Made outside of the lock; what others bring meanwhile is seen when it is offered.
+        let brief = shown.then(|| Brief::of(timeline));
+        let contents = said.then(|| Contents::of(run)).filter(|said| !said.texts.is_empty());
+        let Ok(mut state) = self.state.lock() else { return };
+        if let Some(brief) = brief {
+            let weight = (brief.attempts.len() as u64).max(LEAST);
+            state.runs.offer(rank, weight, (masked_row(&timeline.row), brief));
+        }
+        if let Some(contents) = contents {
+            state.contents.offer(rank, contents.bytes() as u64, contents);
+        }
+    }
+
+    /// The groups of failures over all runs, and the runs to be shown: those that were not completed
+    /// first, each kind in the order of the input.
+    pub(crate) fn finish(self) -> (Vec<crate::metrics::FailureGroup>, Vec<Kept>) {
+        let Ok(state) = self.state.into_inner() else { return (Vec::new(), Vec::new()) };
+        let mut said = state.contents.into_sorted().into_iter().peekable();
+        let mut kept: Vec<(Rank, Kept)> = Vec::new();
+        for (rank, (row, brief)) in state.runs.into_sorted() {
+            while said.next_if(|(other, _)| *other < rank).is_some() {}
+            let contents = said.next_if(|(other, _)| *other == rank).map(|(_, contents)| contents);
+            kept.push((rank, Kept { row, brief, contents }));
+        }
+        kept.sort_by_key(|(rank, kept)| (rank.class(), kept.row.place, *rank));
+        (state.failures.into_groups(), kept.into_iter().map(|(_, kept)| kept).collect())
+    }
+}

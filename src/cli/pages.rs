@@ -1,0 +1,149 @@
+//! Assembles the page of `report` and of `gate -o FILE.html`.
+
+use std::path::Path;
+
+use super::Failure;
+use super::analyze;
+use super::collect::Kept;
+use super::runs::{Loaded, Set};
+use crate::compare::Gate;
+use crate::evaluate::RunRow;
+use crate::metrics::{Analysis, FailureGroup, step_risks};
+use crate::render::{
+    ConfigWire, FilterWire, GateContext, Page, PageRun, ReportParts, Stamp, WarningWire, page,
+    report_wire,
+};
+
+/// What a page is made of, beside the runs.
+pub(crate) struct Material<'m> {
+    pub(crate) loaded: &'m Loaded,
+    /// `--where`.
+    pub(crate) filter: Option<&'m str>,
+    pub(crate) set: &'m Set,
+    pub(crate) failures: &'m [FailureGroup],
+    pub(crate) kept: &'m [Kept],
+    pub(crate) gate: Option<(&'m Gate, &'m GateContext)>,
+    pub(crate) warnings: Vec<WarningWire>,
+    /// Whether contents were asked for.
+    pub(crate) contents: bool,
+    pub(crate) stamp: &'m Stamp,
+}
+
+/// The page.
+pub(crate) fn html(material: Material<'_>) -> String {
+    let Material { loaded, set, kept, gate, contents, .. } = material;
+    let rows: Vec<&RunRow> = set.rows.iter().collect();
+    let analysis = Analysis::of(&rows, loaded.config.metrics.as_deref(), None);
+    let mut warnings = material.warnings;
+    let mut inputs = analyze::inputs(set);
+    let mut gate = gate.map(|(gate, context)| (gate, context.clone()));
+    if !contents {
+        warnings.iter_mut().for_each(withhold);
+        for reason in inputs.iter_mut().filter_map(|input| input.left_out.as_mut()) {
+            *reason = without_quotes(reason);
+        }
+        if let Some((_, context)) = &mut gate {
+            context.warnings.iter_mut().for_each(withhold);
+        }
+    }
+    let parts = ReportParts {
+        config: loaded.path.as_ref().map(|_| ConfigWire {
+            task_name: loaded.config.task_name.clone(),
+            sha256: loaded.config.sha256.clone(),
+        }),
+        inputs,
+        filter: material.filter.map(|expression| FilterWire {
+            expression: expression.to_owned(),
+            kept: set.rows.len() as u64,
+            of: set.read,
+        }),
+        thresholds: analyze::thresholds(&loaded.config, &analysis, &rows),
+        warnings,
+    };
+    let places: Vec<String> = kept.iter().map(|kept| set.locate(&kept.row)).collect();
+    let runs: Vec<PageRun<'_>> = kept
+        .iter()
+        .zip(&places)
+        .map(|(kept, place)| PageRun {
+            row: &kept.row,
+            brief: &kept.brief,
+            contents: kept.contents.as_ref(),
+            place,
+        })
+        .collect();
+    let title = loaded.config.task_name.as_deref();
+    let report = report_wire(&analysis, parts.clone());
+    page(&Page {
+        title,
+        analysis: &analysis,
+        report: &report,
+        parts: &parts,
+        gate: gate.as_ref().map(|(gate, context)| (*gate, context)),
+        failures: material.failures,
+        risks: &step_risks(&rows),
+        runs: &runs,
+        contents,
+        charts: &[],
+        stamp: material.stamp,
+    })
+}
+
+/// Warnings quote values of traces: in a page without contents they say that there is one.
+fn withhold(warning: &mut WarningWire) {
+    warning.message = match warning.code.as_str() {
+        "unreadable_score" => "a score is no number, so it decides nothing".to_owned(),
+        _ => without_quotes(&warning.message),
+    };
+}
+
+/// The text with `"…"` for everything that is quoted; an open quote hides the rest.
+fn without_quotes(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut quoted = false;
+    let mut escaped = false;
+    for c in text.chars() {
+        match c {
+            '"' if !escaped => {
+                out.push_str(if quoted { "…\"" } else { "\"" });
+                quoted = !quoted;
+            }
+            c if !quoted => out.push(c),
+            _ => {}
+        }
+        escaped = quoted && c == '\\' && !escaped;
+    }
+    if quoted {
+        out.push('…');
+    }
+    out
+}
+
+/// Whether a file is to be a page.
+pub(crate) fn is_page(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("html") || ending == "htm")
+}
+
+/// Makes the folder of a page where it is not there.
+pub(crate) fn make_folder(file: &Path) -> Result<(), Failure> {
+    match file.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        Some(folder) => std::fs::create_dir_all(folder).map_err(|error| {
+            Failure::usage(format!("cannot make the folder {}: {error}", folder.display()))
+        }),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_quotes;
+
+    #[test]
+    fn quoted_values_are_withheld() {
+        assert_eq!(
+            without_quotes(r#"`a.b` is "x \" y", `c` is "z""#),
+            "`a.b` is \"…\", `c` is \"…\""
+        );
+        assert_eq!(without_quotes("cut \"off"), "cut \"…");
+        assert_eq!(without_quotes("plain"), "plain");
+    }
+}

@@ -1,0 +1,159 @@
+//! Failed attempts grouped by what failed: error type and tool.
+//!
+//! Owns how often each signature is there, in which runs and at which steps. Counts are over all
+//! runs that are added, in whatever order; examples are those of the lowest rank.
+
+use std::collections::BTreeMap;
+
+use super::foremost::Rank;
+use crate::evaluate::{Timeline, Verdict};
+use crate::model::{Place, mask};
+
+/// Example runs of a group.
+pub const EXAMPLES: usize = 5;
+
+/// Failed attempts of one error type and tool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FailureGroup {
+    /// The error's type, masked.
+    pub kind: Box<str>,
+    /// The tool or node that failed, masked; `None` where none is recorded.
+    pub tool: Option<Box<str>>,
+    /// Runs that have it.
+    pub runs: u64,
+    /// Of those, the runs that were not completed.
+    pub runs_lost: u64,
+    /// Failed attempts that have it, implied ones among them.
+    pub attempts: u64,
+    /// Runs that have it by the position of the step; empty where the order is unknown.
+    pub steps: BTreeMap<u32, u64>,
+    /// Runs to look at, with the step where each has it first.
+    pub examples: Vec<(Place, u32)>,
+}
+
+/// Groups failures while runs pass by.
+#[derive(Debug, Default)]
+pub struct Failures {
+    groups: BTreeMap<(Box<str>, Option<Box<str>>), Building>,
+}
+
+#[derive(Debug, Default)]
+struct Building {
+    runs: u64,
+    runs_lost: u64,
+    attempts: u64,
+    steps: BTreeMap<u32, u64>,
+    examples: BTreeMap<Rank, (Place, u32)>,
+}
+
+impl Failures {
+    /// Adds a run.
+    pub fn add(&mut self, timeline: &Timeline, rank: Rank) {
+        let row = &timeline.row;
+        if row.failed_all == 0 {
+            return;
+        }
+        // By signature: failed attempts, and the steps where they are, in order.
+        let mut found: BTreeMap<(Box<str>, Option<Box<str>>), (u64, Vec<u32>)> = BTreeMap::new();
+        for step in &timeline.steps {
+            for attempt in step.attempts.iter().filter(|a| a.verdict == Verdict::Failed) {
+                let kind = attempt.error_type.as_deref().unwrap_or_default();
+                let tool = attempt.failed_tool.as_deref().map(|tool| mask(tool).into());
+                let (attempts, steps) = found.entry((mask(kind).into(), tool)).or_default();
+                *attempts += u64::from(attempt.times);
+                if steps.last() != Some(&step.position) {
+                    steps.push(step.position);
+                }
+            }
+        }
+        for (signature, (attempts, steps)) in found {
+            let group = self.groups.entry(signature).or_default();
+            group.runs += 1;
+            group.runs_lost += u64::from(!row.completed());
+            group.attempts += attempts;
+            if row.mid.is_some() {
+                for step in &steps {
+                    *group.steps.entry(*step).or_default() += 1;
+                }
+            }
+            let first = steps.first().copied().unwrap_or_default();
+            group.examples.insert(rank, (row.place, first));
+            if group.examples.len() > EXAMPLES {
+                group.examples.pop_last();
+            }
+        }
+    }
+
+    /// The groups: those in most runs that were not completed first, then those in most runs.
+    #[must_use]
+    pub fn into_groups(self) -> Vec<FailureGroup> {
+        let mut groups: Vec<FailureGroup> = self
+            .groups
+            .into_iter()
+            .map(|((kind, tool), group)| FailureGroup {
+                kind,
+                tool,
+                runs: group.runs,
+                runs_lost: group.runs_lost,
+                attempts: group.attempts,
+                steps: group.steps,
+                examples: group.examples.into_values().collect(),
+            })
+            .collect();
+        groups.sort_by(|a, b| {
+            let by_size = (b.runs_lost, b.runs, b.attempts).cmp(&(a.runs_lost, a.runs, a.attempts));
+            by_size.then_with(|| (&a.kind, &a.tool).cmp(&(&b.kind, &b.tool)))
+        });
+        groups
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Failures;
+    use crate::config::EvalConfig;
+    use crate::evaluate::Judge;
+    use crate::metrics::Rank;
+    use crate::model::{Attempt, ErrorInfo, Place, Trajectory};
+
+    fn run(byte: u64, failing: &[bool], success: bool) -> Trajectory<'static> {
+        let attempt = |failed: &bool| Attempt {
+            kind: "tool".into(),
+            name: Some("search".into()),
+            error: failed
+                .then(|| ErrorInfo { kind: Some("timeout".into()), ..ErrorInfo::default() }),
+            ..Attempt::default()
+        };
+        Trajectory {
+            place: Place { byte, ..Place::default() },
+            success: Some(success),
+            attempts: failing.iter().map(attempt).collect(),
+            ..Trajectory::default()
+        }
+    }
+
+    #[test]
+    fn runs_attempts_and_steps_of_a_signature_are_counted() {
+        let config = EvalConfig::default();
+        let judge = Judge::new(&config);
+        let mut state = judge.state();
+        let mut failures = Failures::default();
+        let runs = [run(0, &[false, true], false), run(1, &[true, false], true), run(2, &[], true)];
+        for run in &runs {
+            let timeline = judge.timeline(&mut state, run);
+            failures.add(&timeline, Rank::of(&timeline.row));
+        }
+        let groups = failures.into_groups();
+        assert_eq!(groups.len(), 1);
+        let group = &groups[0];
+        assert_eq!((&*group.kind, group.tool.as_deref()), ("timeout", Some("search")));
+        assert_eq!((group.runs, group.runs_lost, group.attempts), (2, 1, 2));
+        // The second run's failed first call is followed by a try of the same action.
+        assert_eq!(group.steps.iter().map(|(k, n)| (*k, *n)).collect::<Vec<_>>(), [(1, 1), (2, 1)]);
+        assert_eq!(
+            group.examples[0],
+            (Place { byte: 0, ..Place::default() }, 2),
+            "lost runs first"
+        );
+    }
+}
