@@ -39,7 +39,7 @@ pub(super) fn section(page: &Page<'_>, html: &mut Html) {
 }
 
 fn table(gate: &Gate, html: &mut Html) {
-    html.raw("<div class=scroll tabindex=0 role=region aria-labelledby=compare-h><table>\n<thead><tr><th scope=col>metric<th scope=col class=n>baseline<th scope=col class=n>candidate<th scope=col class=n>change<th scope=col>95% interval<th scope=col class=n>p (adj)<th scope=col>verdict<th scope=col class=n>margin<th scope=col>note</thead>\n<tbody>\n");
+    html.raw("<div class=scroll tabindex=0 role=group aria-labelledby=compare-h><table>\n<thead><tr><th scope=col>metric<th scope=col class=n>baseline<th scope=col class=n>candidate<th scope=col class=n>change<th scope=col>95% interval<th scope=col class=n>p (adj)<th scope=col>verdict<th scope=col class=n>margin<th scope=col>note</thead>\n<tbody>\n");
     for gated in &gate.metrics {
         let evidence = &gated.evidence;
         let change = Change::of(gated.metric, evidence, told(gated, gate.levels));
@@ -68,7 +68,7 @@ fn broken(gate: &Gate, html: &mut Html) {
     if gate.broken_tasks.is_empty() {
         return;
     }
-    html.raw("<h3>Broken tasks</h3><p class=muted>All trials were completed in the baseline, and none now.</p>\n<div class=scroll tabindex=0 role=region aria-label=\"Broken tasks\"><table class=narrow><thead><tr><th scope=col>task<th scope=col class=n>baseline<th scope=col class=n>candidate<th scope=col class=js-only hidden>runs</thead><tbody>\n");
+    html.raw("<h3>Broken tasks</h3><p class=muted>All trials were completed in the baseline, and none now.</p>\n<div class=scroll tabindex=0 role=group aria-label=\"Broken tasks\"><table class=narrow><thead><tr><th scope=col>task<th scope=col class=n>baseline<th scope=col class=n>candidate<th scope=col class=js-only hidden>runs</thead><tbody>\n");
     for task in gate.broken_tasks.iter().take(LISTED) {
         let (before, after) = (count(task.baseline), count(task.candidate));
         html.raw("<tr><th scope=row>").name(&task.task_id);

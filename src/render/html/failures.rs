@@ -47,7 +47,7 @@ pub(super) fn section(page: &Page<'_>, keys: &Keys<'_>, html: &mut Html) {
 }
 
 fn table(page: &Page<'_>, groups: &[FailureGroup], keys: &Keys<'_>, html: &mut Html) {
-    html.raw("<div class=scroll tabindex=0 role=region aria-labelledby=failures-h><table>\n<thead><tr><th scope=col>error @ tool<th scope=col class=n>runs<th scope=col class=n>not completed<th scope=col class=n>attempts<th scope=col>where (step: runs)<th scope=col>runs to open</thead>\n<tbody>\n");
+    html.raw("<div class=scroll tabindex=0 role=group aria-labelledby=failures-h><table>\n<thead><tr><th scope=col>error @ tool<th scope=col class=n>runs<th scope=col class=n>not completed<th scope=col class=n>attempts<th scope=col>where (step: runs)<th scope=col>runs to open</thead>\n<tbody>\n");
     for group in groups {
         let kind = shorten(&group.kind, 160);
         html.raw("<tr><th scope=row>").name(&kind);
@@ -100,7 +100,7 @@ pub(super) fn steps(page: &Page<'_>, html: &mut Html) {
             .raw(" runs that reach it have a failed attempt there.</p>\n");
     }
     let shown: Vec<&StepRisk> = page.risks.iter().take(RISKS).collect();
-    html.raw("<div class=scroll tabindex=0 role=region aria-labelledby=steps-h><table class=narrow>\n<thead><tr><th scope=col class=n>step<th scope=col class=n>runs that reach it<th scope=col class=n>fail there<th scope=col class=n>share<th scope=col class=n>went wrong for good</thead>\n<tbody>\n");
+    html.raw("<div class=scroll tabindex=0 role=group aria-labelledby=steps-h><table class=narrow>\n<thead><tr><th scope=col class=n>step<th scope=col class=n>runs that reach it<th scope=col class=n>fail there<th scope=col class=n>share<th scope=col class=n>went wrong for good</thead>\n<tbody>\n");
     for risk in &shown {
         html.raw("<tr><th scope=row class=n>").number(risk.step.into());
         html.raw("<td class=n>").number(risk.reached).raw("<td class=n>").number(risk.failed);

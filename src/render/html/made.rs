@@ -76,7 +76,7 @@ fn baseline(page: &Page<'_>, html: &mut Html) {
 
 fn inputs(page: &Page<'_>, html: &mut Html) {
     let inputs = &page.parts.inputs;
-    html.raw("<h3 id=inputs-h>Inputs</h3>\n<div class=scroll tabindex=0 role=region aria-labelledby=inputs-h><table><thead><tr><th scope=col>file<th scope=col>format<th scope=col class=n>runs<th scope=col class=n>steps<th scope=col class=n>attempts<th scope=col class=n>rejected<th scope=col>left out</thead>\n<tbody>\n");
+    html.raw("<h3 id=inputs-h>Inputs</h3>\n<div class=scroll tabindex=0 role=group aria-labelledby=inputs-h><table><thead><tr><th scope=col>file<th scope=col>format<th scope=col class=n>runs<th scope=col class=n>steps<th scope=col class=n>attempts<th scope=col class=n>rejected<th scope=col>left out</thead>\n<tbody>\n");
     for input in inputs.iter().take(LISTED) {
         html.raw("<tr><th scope=row>").name(&input.path).cell(input.format.unwrap_or("-"));
         for number in [input.runs, input.steps, input.attempts, input.rejected] {

@@ -7,7 +7,7 @@ use crate::metrics::{Counts, Figure, Metric, Shape};
 use crate::model::{Better, Unit};
 
 pub(super) fn section(page: &Page<'_>, html: &mut Html) {
-    html.raw("<section id=metrics aria-labelledby=metrics-h><h2 id=metrics-h>Metrics</h2>\n<div class=scroll tabindex=0 role=region aria-labelledby=metrics-h><table>\n<thead><tr><th scope=col>metric<th scope=col class=n>value<th scope=col>95% interval<th scope=col class=wide><span class=sr>interval drawn</span><th scope=col class=n>counts<th scope=col>note</thead>\n<tbody>\n");
+    html.raw("<section id=metrics aria-labelledby=metrics-h><h2 id=metrics-h>Metrics</h2>\n<div class=scroll tabindex=0 role=group aria-labelledby=metrics-h><table>\n<thead><tr><th scope=col>metric<th scope=col class=n>value<th scope=col>95% interval<th scope=col class=wide><span class=sr>interval drawn</span><th scope=col class=n>counts<th scope=col>note</thead>\n<tbody>\n");
     let analysis = page.analysis;
     for (metric, figure) in &analysis.figures {
         if matches!(metric.shape, Shape::Distribution(_)) {

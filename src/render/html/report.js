@@ -126,7 +126,7 @@
         input("f-text", "Text in ids, labels, errors"),
         make("button", { type: "button", id: "f-clear", text: "Clear" })),
       make("datalist", { id: "f-tasks" }, ...tasks.slice(0, 300).map(([word]) => make("option", { value: words[word] }))),
-      make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Table of runs" },
+      make("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Table of runs" },
         make("table", { class: "grid" },
           make("thead", null, make("tr", null, ...columns.map((column, at) =>
             make("th", { scope: "col", class: column.values ? "n" : null },
@@ -234,7 +234,7 @@
       if (column.name === "outcome") return make("td", null, tag(at));
       if (!column.values) {
         const text = column.name === "task" ? words[data.task[at]] || "-" : kinds(at);
-        return make("td", null, make("bdi", { text: cut(text, 120) }));
+        return make("td", { class: "t" }, make("bdi", { text: cut(text, 120) }));
       }
       const value = column.values[at];
       const known = value !== null && value !== -1;
@@ -415,7 +415,7 @@
         error));
     }
     const th = (text, n) => make("th", { scope: "col", class: n ? "n" : null, text });
-    return make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Timeline" },
+    return make("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Timeline" },
       make("table", { class: "timeline" },
         make("thead", null, make("tr", null, th("step", 1), th("attempt", 1), th("action"), th("verdict"),
           timed ? th("at", 1) : null, th("took", 1), counted ? th("tokens", 1) : null, th("error"))),

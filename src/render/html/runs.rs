@@ -26,7 +26,7 @@ pub(super) fn section(page: &Page<'_>, keys: &Keys<'_>, html: &mut Html) {
         html.raw("<p class=muted>The first ").number(FIRST as u64);
         html.raw(" runs. The page's script shows the others, filters and sorts them.</p>\n");
     }
-    html.raw("<div class=scroll tabindex=0 role=region aria-labelledby=runs-h><table>\n<thead><tr><th scope=col>run<th scope=col>task<th scope=col>outcome<th scope=col class=n>steps<th scope=col class=n>attempts<th scope=col class=n>failed<th scope=col class=n>retries<th scope=col class=n>duration<th scope=col>errors</thead>\n");
+    html.raw("<div class=scroll tabindex=0 role=group aria-labelledby=runs-h><table>\n<thead><tr><th scope=col>run<th scope=col>task<th scope=col>outcome<th scope=col class=n>steps<th scope=col class=n>attempts<th scope=col class=n>failed<th scope=col class=n>retries<th scope=col class=n>duration<th scope=col>errors</thead>\n");
     let mut room = ATTEMPTS;
     for (at, run) in page.runs.iter().enumerate().take(FIRST) {
         row(run, keys.key(at), &mut room, html);

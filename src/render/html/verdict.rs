@@ -66,7 +66,13 @@ pub(super) fn section(page: &Page<'_>, html: &mut Html) {
             let line = gate::head(judged, context);
             html.text(line.strip_prefix(word.as_str()).unwrap_or(&line).trim());
         }
-        None => _ = html.text(&completion(page).1),
+        None => {
+            let (value, counted) = completion(page);
+            // The word of a page without thresholds is the value itself.
+            let head =
+                if class == "plain" { String::new() } else { format!("completed {value}, ") };
+            html.text(&format!("{head}{counted}"));
+        }
     }
     html.raw("</span></p>\n");
     reasons(page, html);
@@ -88,13 +94,19 @@ fn reasons(page: &Page<'_>, html: &mut Html) {
             })
             .collect(),
         None => {
-            let line = |held| threshold_line(held);
+            let line = threshold_line;
             let class = |held: &super::super::report::ThresholdWire| match held.verdict {
                 "missed" => "bad",
                 "met" => "good",
                 _ => "open",
             };
-            page.parts.thresholds.iter().map(|held| (class(held), line(held))).collect()
+            let mut held: Vec<_> = page.parts.thresholds.iter().collect();
+            held.sort_by_key(|held| match held.verdict {
+                "missed" => 0,
+                "met" => 2,
+                _ => 1,
+            });
+            held.into_iter().map(|held| (class(held), line(held))).collect()
         }
     };
     if lines.is_empty() {
