@@ -50,7 +50,7 @@ fn table(gate: &Gate, html: &mut Html) {
             Verdict::Inconclusive => "open",
             Verdict::Pass => "plain",
         };
-        html.raw("<tr><th scope=row>").text(gated.metric.name);
+        html.raw("<tr><th scope=row class=metric>").text(gated.metric.name);
         html.figure(&side(gated.metric, evidence.baseline));
         html.figure(&side(gated.metric, evidence.candidate));
         html.figure(&change.point).raw("<td class=nowrap>").text(&change.interval);

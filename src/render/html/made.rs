@@ -71,7 +71,9 @@ fn baseline(page: &Page<'_>, html: &mut Html) {
             Mode::Unpaired => ", not paired: compared as two samples".to_owned(),
         });
     }
-    html.text(&format!("; p of harm is held against {}", gate.levels.harm)).raw("\n");
+    let level = format!("{:.4}", gate.levels.harm);
+    let level = level.trim_end_matches('0');
+    html.text(&format!("; p of harm is held against {level}")).raw("\n");
 }
 
 fn inputs(page: &Page<'_>, html: &mut Html) {

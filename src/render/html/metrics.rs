@@ -13,7 +13,7 @@ pub(super) fn section(page: &Page<'_>, html: &mut Html) {
         if matches!(metric.shape, Shape::Distribution(_)) {
             continue;
         }
-        html.raw("<tr><th scope=row><details class=def><summary>").text(metric.name);
+        html.raw("<tr><th scope=row class=metric><details class=def><summary>").text(metric.name);
         html.raw("</summary><p>").text(metric.definition).raw(".<p>").text(direction(metric));
         html.raw(" No value where ").text(metric.undefined).raw(".");
         if let Some(interval) = &figure.interval {

@@ -388,8 +388,9 @@
     const timed = all.some((attempt) => attempt.at !== null);
     const counted = all.some((attempt) => attempt.tokens !== null);
     const told = new Set();
+    const lost = all.findLastIndex((a) => a.verdict === 1 && a.step === data.turned[at]);
     const body = make("tbody");
-    for (const a of all) {
+    for (const [place, a] of all.entries()) {
       const word = a.verdict === 2 ? a.status || "neither" : ["passed", "failed"][a.verdict];
       const how = a.implied ? " (implied)" : ["", " (identical retry)", " (revised retry)", " (retry)"][a.retry];
       const took = make("td", { class: "n took", text: a.took === null ? "" : seconds(a.took / 1000) });
@@ -398,8 +399,8 @@
         line.style.width = Math.max(1, (a.took / longest) * 100) + "%";
         took.append(line);
       }
-      const error = make("td", null, a.error ? make("bdi", { class: "error", text: a.error }) : null);
-      if (a.verdict === 1 && a.step === data.turned[at]) error.append(" ", make("span", { class: "tag bad", text: "went wrong here: not recovered" }));
+      const error = make("td", { class: "e" }, a.error ? make("bdi", { class: "error", text: a.error }) : null);
+      if (place === lost) error.append(" ", make("span", { class: "tag bad", text: "went wrong here: not recovered" }));
       if (!a.implied && texts.has(a.record) && !told.has(a.record)) {
         told.add(a.record);
         error.append(make("details", null, make("summary", { text: "contents" }), ...texts.get(a.record).map(said_)));
@@ -407,7 +408,7 @@
       body.append(make("tr", { class: a.verdict === 1 ? "failed" : null, "data-step": a.step },
         make("td", { class: "n", text: a.step }),
         make("td", { class: "n", text: a.times > 1 ? a.number + "–" + (a.number + a.times - 1) : a.number }),
-        make("td", null, make("bdi", { class: "muted", text: a.kind }), " ", make("bdi", { text: a.name })),
+        make("td", { class: "a" }, make("bdi", { class: "muted", text: a.kind }), " ", make("bdi", { text: a.name })),
         make("td", { text: word + how }),
         timed ? make("td", { class: "n", text: a.at === null ? "" : one.format(a.at / 1000) + " s" }) : null,
         took,

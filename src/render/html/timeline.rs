@@ -34,7 +34,11 @@ pub(super) fn table(run: &PageRun<'_>, key: &str, html: &mut Html) {
     html.raw("<table class=timeline><thead><tr><th scope=col class=n>step<th scope=col class=n>attempt<th scope=col>action<th scope=col>verdict<th scope=col class=n>at<th scope=col class=n>took<th scope=col>error</thead><tbody>\n");
     let texts = texts(run);
     let mut named = 0;
-    for attempt in run.brief.attempts.iter().take(MOST) {
+    let lost = run.brief.attempts.iter().rposition(|attempt| {
+        let step = run.brief.steps.get(attempt.step as usize).map(|step| step.position);
+        attempt.verdict == Verdict::Failed && step.is_some() && step == run.row.turned_at
+    });
+    for (place, attempt) in run.brief.attempts.iter().enumerate().take(MOST) {
         let Some(step) = run.brief.steps.get(attempt.step as usize) else { continue };
         let failed = attempt.verdict == Verdict::Failed;
         html.raw(if failed { "<tr class=failed" } else { "<tr" });
@@ -47,7 +51,7 @@ pub(super) fn table(run: &PageRun<'_>, key: &str, html: &mut Html) {
             0 | 1 => attempt.number.to_string(),
             times => format!("{}-{}", attempt.number, attempt.number.saturating_add(times - 1)),
         });
-        html.raw("<td><span class=muted>").name(run.brief.word(step.kind)).raw("</span>");
+        html.raw("<td class=a><span class=muted>").name(run.brief.word(step.kind)).raw("</span>");
         if let Some(name) = step.name {
             html.raw(" ").name(run.brief.word(name));
         }
@@ -55,11 +59,11 @@ pub(super) fn table(run: &PageRun<'_>, key: &str, html: &mut Html) {
         let at = attempt.offset_seconds.map(|at| format!("{} s", plain(at, 1)));
         let took = attempt.duration_ms.map(|ms| seconds(ms.max(0.0) / 1e3));
         html.figure(at.as_deref().unwrap_or_default()).figure(took.as_deref().unwrap_or_default());
-        html.raw("<td>");
+        html.raw("<td class=e>");
         if let Some(error) = attempt.error {
             html.name(run.brief.word(error));
         }
-        if failed && run.row.turned_at == Some(step.position) {
+        if lost == Some(place) {
             html.raw(" <span class=\"tag bad\">").text(WENT_WRONG).raw("</span>");
         }
         if let Some(texts) = texts.get(&Some(attempt.record)).filter(|_| !attempt.implied) {

@@ -64,7 +64,9 @@ pub(super) fn section(page: &Page<'_>, html: &mut Html) {
     match page.gate {
         Some((judged, context)) => {
             let line = gate::head(judged, context);
-            html.text(line.strip_prefix(word.as_str()).unwrap_or(&line).trim());
+            // The parts of the line are told apart by spaces, which a page would drop.
+            let line = line.strip_prefix(word.as_str()).unwrap_or(&line).trim();
+            html.text(&line.replacen("    ", " \u{b7} ", 1));
         }
         None => {
             let (value, counted) = completion(page);

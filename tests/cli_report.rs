@@ -1,0 +1,238 @@
+//! The page of `report`: one file that loads nothing, with the figures of `analyze`, and contents of
+//! traces only where they are asked for. What a browser does with it is tested in `tests/browser/`.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests fail by panicking")]
+
+#[path = "support/cli.rs"]
+mod cli;
+#[path = "support/gate.rs"]
+mod gate;
+
+use cli::{Folder, Ran, agenteval, fixture, report, run};
+use gate::{Sides, grid};
+use serde_json::{Value, json};
+
+/// The page that `report` writes with these arguments.
+fn page(folder: &Folder, args: &[&str]) -> String {
+    let file = folder.at("page.html");
+    let ran = run(&[&["report", "-o", &file], args].concat());
+    assert_eq!(ran.code, 0, "{ran:?}");
+    std::fs::read_to_string(&file).unwrap()
+}
+
+/// The JSON in the element of this id.
+fn data(page: &str, id: &str) -> Value {
+    let open = format!("<script type=\"application/json\" id=\"{id}\">");
+    let start = page.find(&open).unwrap_or_else(|| panic!("no {id}")) + open.len();
+    let end = start + page[start..].find("</script>").unwrap();
+    assert!(!page[start..end].contains(['<', '>', '&', '\u{2028}']), "escaped: {id}");
+    serde_json::from_str(&page[start..end]).unwrap()
+}
+
+/// The page without its data and its script: what is there without the script.
+fn visible(page: &str) -> &str {
+    &page[..page.find("<script").unwrap()]
+}
+
+fn support_flow() -> [String; 3] {
+    [
+        fixture("native/support-flow.ndjson"),
+        "-c".into(),
+        "eval-configs/customer-service.json".into(),
+    ]
+}
+
+#[test]
+fn the_page_has_the_figures_of_analyze_and_opens_with_the_verdict() {
+    let folder = Folder::new();
+    let args = support_flow();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let page = page(&folder, &args);
+    let wanted = report(&args);
+    assert_eq!(data(&page, "report"), wanted);
+    let seen = visible(&page);
+    let verdict = seen.find("THRESHOLD MISSED").expect("the verdict");
+    assert!(verdict < seen.find("<h2").unwrap(), "the verdict comes first");
+    for part in ["<th scope=row class=metric>", "73.9%", "[49.3, 89.2]", "17/23", "tool_timeout"] {
+        assert!(seen.contains(part), "no {part}");
+    }
+    let runs = data(&page, "runs-data");
+    assert_eq!(runs["id"].as_array().unwrap().len(), 24);
+    let place = runs["place"][0].as_str().unwrap();
+    assert!(place.starts_with("fixtures/native/support-flow.ndjson:"), "{place}");
+}
+
+#[test]
+fn the_page_loads_nothing_and_allows_nothing_to_be_loaded() {
+    let folder = Folder::new();
+    let sides = worse();
+    let page = page(&folder, &[&sides.after(), "--baseline", "main", "--store", &sides.store]);
+    for part in
+        ["http://", "https://", "src=", "@import", "url(", "<link", "<img", "<iframe", "fetch("]
+    {
+        assert!(!page.contains(part), "{part}");
+    }
+    assert!(page.contains("default-src &#39;none&#39;; style-src"), "the policy");
+    assert!(page.contains("script-src &#39;sha256-"), "scripts by their hash alone");
+    assert!(!page.contains("innerHTML"));
+}
+
+fn worse() -> Sides {
+    let before = grid(40, 3, |task, trial| task % 8 != 0 || trial == 0);
+    let mut after = grid(40, 3, |task, trial| (task % 8 != 0 || trial == 0) && task % 4 != 1);
+    for run in after.iter_mut().filter(|run| !run.passed) {
+        run.error = Some("tool_timeout".to_owned());
+    }
+    Sides::new(&before, &after)
+}
+
+#[test]
+fn with_a_baseline_the_page_holds_what_the_gate_says_and_the_exit_is_0() {
+    let folder = Folder::new();
+    let sides = worse();
+    let page = page(&folder, &[&sides.after(), "--baseline", "main", "--store", &sides.store]);
+    let (mut wanted, code) = sides.json(&[]);
+    assert_eq!(code, 1, "the gate fails, the report does not");
+    let mut shown = data(&page, "gate");
+    for report in [&mut wanted, &mut shown] {
+        report.as_object_mut().unwrap().remove("warnings");
+    }
+    assert_eq!(shown, wanted);
+    let seen = visible(&page);
+    assert!(seen.contains("<strong>FAIL</strong>") && seen.contains("Broken tasks"));
+    assert!(seen.contains("<bdi>tool_timeout@search</bdi>"), "what is new");
+    let of_gate = sides.written("gate.html");
+    assert_eq!(visible(&of_gate), seen, "the gate writes the same page");
+}
+
+#[test]
+fn contents_are_in_the_page_only_with_the_flag_and_then_without_secrets() {
+    let folder = Folder::new();
+    let secret = format!("sk-proj-{}", "Ab1".repeat(14));
+    let run = json!({
+        "run_id": "r-1", "success": false, "end_reason": "WORD of the end",
+        "final": {"report": "WORD of the final"},
+        "steps": [
+            {"type": "tool", "name": "search", "input": {"q": "WORD of the input"}, "output": "WORD of the output",
+             "reasoning": format!("WORD of the reasoning {secret}")},
+            {"type": "tool", "name": "send", "error": {"type": "timeout", "message": "WORD of the message"}}
+        ]
+    });
+    let config = json!({"evaluation": {"final_passed": "final.report == 'x'"}}).to_string();
+    let traces = folder.file("t.ndjson", format!("{run}\n"));
+    let config = folder.file("c.json", config);
+    let bare = page(&folder, &[&traces, "-c", &config]);
+    assert!(!bare.contains("WORD") && !bare.contains(&secret), "contents without the flag");
+    assert!(
+        bare.contains("expression_never_true") || data(&bare, "report")["warnings"] != json!([])
+    );
+    let full = page(&folder, &[&traces, "-c", &config, "--include-content"]);
+    for what in ["end", "final", "input", "output", "reasoning", "message"] {
+        let text = format!("WORD of the {what}");
+        assert!(visible(&full).contains(&text), "{text} in the static part");
+        assert!(data(&full, "contents-data").to_string().contains(&text), "{text}");
+    }
+    assert!(!full.contains(&secret) && !full.contains(&"Ab1".repeat(6)), "the secret is masked");
+    let long = format!("{}\n", json!({"steps": [{"type": "tool", "input": "长".repeat(9_000)}]}));
+    let full = page(&folder, &[&folder.file("long.ndjson", long), "--include-content"]);
+    assert!(full.contains(&"长".repeat(2_000)) && !full.contains(&"长".repeat(2_001)));
+}
+
+#[test]
+fn the_same_input_gives_the_same_bytes_on_any_number_of_threads_and_at_any_time() {
+    let folder = Folder::new();
+    let lines: String = (0..600)
+        .map(|at| {
+            let steps =
+                json!([{"type": "tool", "name": "a", "error": (at % 3 == 0).then_some("late")}]);
+            format!(
+                "{}\n",
+                json!({"run_id": format!("r{at}"), "success": at % 3 != 0, "steps": steps})
+            )
+        })
+        .collect();
+    let traces = folder.file("t.ndjson", lines);
+    let one = page(&folder, &[&traces, "--threads", "1", "--include-content"]);
+    for threads in ["2", "7"] {
+        assert_eq!(page(&folder, &[&traces, "--threads", threads, "--include-content"]), one);
+    }
+    let file = folder.at("dated.html");
+    let ran = Ran::of(
+        agenteval()
+            .args(["report", &traces, "-o", &file, "--commit", "3f2c91d"])
+            .env("SOURCE_DATE_EPOCH", "0"),
+    );
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let dated = std::fs::read_to_string(&file).unwrap();
+    assert!(dated.contains("1970-01-01T00:00:00Z") && dated.contains("3f2c91d"));
+}
+
+#[test]
+fn of_very_many_runs_the_failed_ones_are_shown_and_the_figures_are_over_all() {
+    let folder = Folder::new();
+    let lines: String = (0..12_000)
+        .map(|at| {
+            format!(
+                "{{\"run_id\":\"r{at}\",\"success\":{},\"steps\":[{{\"type\":\"tool\"}}]}}\n",
+                at % 100 != 99
+            )
+        })
+        .collect();
+    let traces = folder.file("t.ndjson", lines);
+    let page = page(&folder, &[&traces]);
+    let runs = data(&page, "runs-data");
+    let ids = runs["id"].as_array().unwrap();
+    assert_eq!((ids.len(), &runs["of"]), (10_000, &json!(12_000)));
+    let class = runs["class"].as_array().unwrap();
+    assert!(class[..120].iter().all(|class| *class == 0) && class[120] == 2, "failed ones first");
+    assert_eq!(ids[0], "r99", "in the order of the input");
+    assert_eq!(data(&page, "report")["runs"]["total"], 12_000);
+    assert!(visible(&page).contains("10,000 of 12,000 runs are shown here"));
+    assert!(page.len() < 3_000_000, "{} bytes", page.len());
+    let few = self::page(&folder, &[&traces, "--where", "run.status == 'x' || run.steps > 0"]);
+    assert!(visible(&few).contains("12,000 of 12,000 runs"), "what --where keeps");
+}
+
+#[test]
+fn names_that_a_page_would_obey_are_shown_as_text() {
+    let folder = Folder::new();
+    let hostile = "</script></style>\"'><img src=x onerror=a()>\u{1b}[31m\u{202e}x\u{2028}";
+    let run = json!({
+        "run_id": hostile, "task_id": hostile, "trial": hostile, "agent": hostile, "model": hostile,
+        "status": hostile, "tags": {hostile: hostile}, "success": false,
+        "steps": [{"type": hostile, "name": hostile, "status": hostile, "error": {"type": hostile, "message": hostile}}]
+    });
+    let traces = folder.file("t.ndjson", format!("{run}\n"));
+    for flags in [&[][..], &["--include-content"]] {
+        let page = page(&folder, &[&[traces.as_str()], flags].concat());
+        assert!(!page.contains("<img") && !page.contains(['\u{1b}', '\u{202e}', '\u{2028}']));
+        let scripts = 4 - usize::from(flags.is_empty());
+        assert_eq!(
+            page.matches("</script").count(),
+            scripts,
+            "report, runs, contents and the script"
+        );
+        assert!(visible(&page).contains("&lt;img src=x onerror=a()&gt;\\u{1b}[31m\\u{202e}x"));
+    }
+}
+
+#[test]
+fn nothing_is_written_where_nothing_was_evaluated_or_the_file_is_no_page() {
+    let folder = Folder::new();
+    let empty = folder.file("empty.json", "[]");
+    let file = folder.at("sub/page.html");
+    run(&["report", &empty, "-o", &file]).refused(4, &["no run was evaluated"]);
+    assert!(!std::path::Path::new(&file).exists());
+    let traces = fixture("native/support-flow.ndjson");
+    run(&["report", &traces, "-o", &folder.at("page.json")]).refused(2, &["end its name in .html"]);
+    run(&["report", &traces]).refused(2, &["-o <FILE>"]);
+    let missing =
+        ["report", &traces, "-o", &file, "--baseline", "none", "--store", &folder.at("s")];
+    run(&missing).refused(2, &["none", "agenteval baseline save"]);
+    run(&["analyze", &traces, "-o", &file]).refused(2, &["agenteval report"]);
+    assert_eq!(run(&["report", &traces, "-o", &file]).code, 0, "its folder is made");
+    assert!(std::path::Path::new(&file).exists());
+    let ran = Ran::of(
+        agenteval().args(["report", "-", "-o", &file]).write_stdin(r#"{"steps":[{"type":"a"}]}"#),
+    );
+    assert_eq!(ran.code, 0, "from a pipe: {ran:?}");
+}
