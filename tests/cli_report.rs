@@ -7,6 +7,10 @@ mod cli;
 #[path = "support/gate.rs"]
 mod gate;
 
+use agenteval::config::EvalConfig;
+use agenteval::evaluate::Judge;
+use agenteval::metrics::{Failures, Rank};
+use agenteval::model::{Attempt, ErrorInfo, Place, Trajectory};
 use cli::{Folder, Ran, agenteval, fixture, report, run};
 use gate::{Sides, grid};
 use serde_json::{Value, json};
@@ -235,4 +239,37 @@ fn nothing_is_written_where_nothing_was_evaluated_or_the_file_is_no_page() {
         agenteval().args(["report", "-", "-o", &file]).write_stdin(r#"{"steps":[{"type":"a"}]}"#),
     );
     assert_eq!(ran.code, 0, "from a pipe: {ran:?}");
+}
+
+#[test]
+fn runs_attempts_and_steps_of_a_signature_are_counted_over_all_runs() {
+    let attempt = |failed: &bool| Attempt {
+        kind: "tool".into(),
+        name: Some("search".into()),
+        error: failed.then(|| ErrorInfo { kind: Some("timeout".into()), ..ErrorInfo::default() }),
+        ..Attempt::default()
+    };
+    let run = |byte: u64, failing: &[bool], success: bool| Trajectory {
+        place: Place { byte, ..Place::default() },
+        success: Some(success),
+        attempts: failing.iter().map(attempt).collect(),
+        ..Trajectory::default()
+    };
+    let config = EvalConfig::default();
+    let judge = Judge::new(&config);
+    let mut state = judge.state();
+    let mut failures = Failures::default();
+    for run in [run(0, &[false, true], false), run(1, &[true, false], true), run(2, &[], true)] {
+        let timeline = judge.timeline(&mut state, &run);
+        failures.add(&timeline, Rank::of(&timeline.row));
+    }
+    let groups = failures.into_groups();
+    assert_eq!(groups.len(), 1);
+    let group = &groups[0];
+    assert_eq!((&*group.kind, group.tool.as_deref()), ("timeout", Some("search")));
+    assert_eq!((group.runs, group.runs_lost, group.attempts), (2, 1, 2));
+    let steps: Vec<(u32, u64)> = group.steps.iter().map(|(step, runs)| (*step, *runs)).collect();
+    assert_eq!(steps, [(1, 1), (2, 1)]);
+    let first = Place { byte: 0, ..Place::default() };
+    assert_eq!(group.examples[0], (first, 2), "runs that were not completed first");
 }

@@ -103,20 +103,18 @@ fn escape(text: &str, out: &mut String) {
     out.push_str(rest);
 }
 
-/// In JSON these characters stand in strings alone, where their escapes mean the same.
+/// In JSON these characters stand in strings alone, where their escapes mean the same. Marks that
+/// turn the direction are escaped too, for whoever reads the page's source.
 fn escape_json(json: &str, out: &mut String) {
     let mut rest = json;
-    while let Some(at) = rest.find(['<', '>', '&', '\u{2028}', '\u{2029}']) {
+    let special = |c: char| matches!(c, '<' | '>' | '&') || (!c.is_ascii() && is_disturbing(c));
+    while let Some(at) = rest.find(special) {
         let (head, tail) = rest.split_at(at);
         out.push_str(head);
         let mut chars = tail.chars();
-        out.push_str(match chars.next() {
-            Some('<') => "\\u003c",
-            Some('>') => "\\u003e",
-            Some('&') => "\\u0026",
-            Some('\u{2028}') => "\\u2028",
-            _ => "\\u2029",
-        });
+        for unit in chars.next().unwrap_or_default().encode_utf16(&mut [0; 2]) {
+            out.push_str(&format!("\\u{unit:04x}"));
+        }
         rest = chars.as_str();
     }
     out.push_str(rest);
