@@ -82,18 +82,21 @@ impl Collector {
         let rank = Rank::of(&timeline.row);
         let admits =
             |state: &State| (state.runs.admits(rank), self.contents && state.contents.admits(rank));
+        // Everything that takes time is done outside of the lock.
+        let mut failures = Failures::default();
+        failures.add(timeline, rank);
         let (shown, said) = {
             let Ok(mut state) = self.state.lock() else { return };
-            state.failures.add(timeline, rank);
+            state.failures.join(failures);
             admits(&state)
         };
-        // Made outside of the lock; what others bring meanwhile is seen when it is offered.
-        let brief = shown.then(|| Brief::of(timeline));
+        // What others bring meanwhile is seen when it is offered.
+        let kept = shown.then(|| (masked_row(&timeline.row), Brief::of(timeline)));
         let contents = said.then(|| Contents::of(run)).filter(|said| !said.texts.is_empty());
         let Ok(mut state) = self.state.lock() else { return };
-        if let Some(brief) = brief {
+        if let Some((row, brief)) = kept {
             let weight = (brief.attempts.len() as u64).max(LEAST);
-            state.runs.offer(rank, weight, (masked_row(&timeline.row), brief));
+            state.runs.offer(rank, weight, (row, brief));
         }
         if let Some(contents) = contents {
             state.contents.offer(rank, contents.bytes() as u64, contents);

@@ -46,6 +46,21 @@ struct Building {
     examples: BTreeMap<Rank, (Place, u32)>,
 }
 
+impl Building {
+    fn join(&mut self, other: Self) {
+        self.runs += other.runs;
+        self.runs_lost += other.runs_lost;
+        self.attempts += other.attempts;
+        for (step, runs) in other.steps {
+            *self.steps.entry(step).or_default() += runs;
+        }
+        self.examples.extend(other.examples);
+        while self.examples.len() > EXAMPLES {
+            self.examples.pop_last();
+        }
+    }
+}
+
 impl Failures {
     /// Adds a run.
     pub fn add(&mut self, timeline: &Timeline, rank: Rank) {
@@ -68,19 +83,22 @@ impl Failures {
         }
         for (signature, (attempts, steps)) in found {
             let group = self.groups.entry(signature).or_default();
-            group.runs += 1;
-            group.runs_lost += u64::from(!row.completed());
-            group.attempts += attempts;
-            if row.mid.is_some() {
-                for step in &steps {
-                    *group.steps.entry(*step).or_default() += 1;
-                }
-            }
             let first = steps.first().copied().unwrap_or_default();
-            group.examples.insert(rank, (row.place, first));
-            if group.examples.len() > EXAMPLES {
-                group.examples.pop_last();
-            }
+            let steps = steps.into_iter().filter(|_| row.mid.is_some());
+            group.join(Building {
+                runs: 1,
+                runs_lost: u64::from(!row.completed()),
+                attempts,
+                steps: steps.map(|step| (step, 1)).collect(),
+                examples: BTreeMap::from([(rank, (row.place, first))]),
+            });
+        }
+    }
+
+    /// Adds what was counted elsewhere; the order of joining does not matter.
+    pub fn join(&mut self, other: Self) {
+        for (signature, group) in other.groups {
+            self.groups.entry(signature).or_default().join(group);
         }
     }
 

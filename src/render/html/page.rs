@@ -76,14 +76,15 @@ pub(super) struct Keys<'p> {
 
 impl<'p> Keys<'p> {
     fn of(runs: &'p [PageRun<'p>]) -> Self {
-        let mut times: HashMap<&str, u32> = HashMap::new();
-        for id in runs.iter().filter_map(|run| run.row.run_id.as_deref()) {
+        let shown = |run: &PageRun<'p>| {
+            let id = run.row.run_id.as_deref().filter(|id| !id.trim().is_empty());
+            id.map(one_line)
+        };
+        let mut times: HashMap<String, u32> = HashMap::new();
+        for id in runs.iter().filter_map(shown) {
             *times.entry(id).or_default() += 1;
         }
-        let own = |run: &PageRun<'p>| {
-            let id = run.row.run_id.as_deref().filter(|id| !id.trim().is_empty());
-            id.filter(|id| times.get(id) == Some(&1)).map(one_line)
-        };
+        let own = |run: &PageRun<'p>| shown(run).filter(|id| times.get(id) == Some(&1));
         let key = |(at, run): (usize, &PageRun<'p>)| match own(run) {
             Some(id) => id,
             // Several runs may stand at one place.
