@@ -31,10 +31,13 @@ pub struct FailureGroup {
     pub examples: Vec<(Place, u32)>,
 }
 
+/// Error type and tool.
+type Signature = (Box<str>, Option<Box<str>>);
+
 /// Groups failures while runs pass by.
 #[derive(Debug, Default)]
 pub struct Failures {
-    groups: BTreeMap<(Box<str>, Option<Box<str>>), Building>,
+    groups: BTreeMap<Signature, Building>,
 }
 
 #[derive(Debug, Default)]
@@ -69,7 +72,7 @@ impl Failures {
             return;
         }
         // By signature: failed attempts, and the steps where they are, in order.
-        let mut found: BTreeMap<(Box<str>, Option<Box<str>>), (u64, Vec<u32>)> = BTreeMap::new();
+        let mut found: BTreeMap<Signature, (u64, Vec<u32>)> = BTreeMap::new();
         for step in &timeline.steps {
             for attempt in step.attempts.iter().filter(|a| a.verdict == Verdict::Failed) {
                 let kind = attempt.error_type.as_deref().unwrap_or_default();
