@@ -113,6 +113,21 @@ pub(crate) struct Reading {
     pub(crate) filter: Option<String>,
 }
 
+impl Reading {
+    /// The options that decide how runs are read and judged, flag and value in turn.
+    pub(crate) fn as_typed(&self) -> Vec<String> {
+        let path = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
+        let given = [
+            ("-c", path(&self.config)),
+            ("--format", self.format.clone()),
+            ("--plan", path(&self.plan)),
+            ("--where", self.filter.clone()),
+        ];
+        let pairs = given.into_iter().filter_map(|(flag, value)| Some([flag.to_owned(), value?]));
+        pairs.flatten().collect()
+    }
+}
+
 /// Where results go.
 #[derive(Debug, Clone, ClapArgs)]
 pub(crate) struct Output {

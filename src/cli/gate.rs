@@ -120,22 +120,6 @@ fn said(global: &Global, warning: Warning) -> Warning {
     warning
 }
 
-/// The options that decide how runs are read and judged, flag and value in turn.
-fn flags(reading: &super::args::Reading) -> Vec<String> {
-    let path = |path: &Option<std::path::PathBuf>| path.as_ref().map(|p| p.display().to_string());
-    let given = [
-        ("-c", path(&reading.config)),
-        ("--format", reading.format.clone()),
-        ("--plan", path(&reading.plan)),
-        ("--where", reading.filter.clone()),
-    ];
-    given
-        .into_iter()
-        .filter_map(|(flag, value)| Some([flag.to_owned(), value?]))
-        .flatten()
-        .collect()
-}
-
 /// Writes the verdict in all forms that were asked for, and what GitHub Actions takes.
 fn write(
     args: &Args,
@@ -149,7 +133,7 @@ fn write(
     let context = GateContext {
         baseline: stored.map(|stored| (stored.name.clone(), stored.sha256.clone())),
         store: args.against.store.store.as_ref().map(|store| store.display().to_string()),
-        reading: flags(&args.input.reading),
+        reading: args.input.reading.as_typed(),
         candidate: args.input.paths.iter().map(|path| path.display().to_string()).collect(),
         warnings: warnings.iter().map(super::analyze::warning).collect(),
     };

@@ -57,7 +57,7 @@ pub(super) fn run(args: &Report, global: &Global) -> Outcome {
                     ..TestOptions::default()
                 },
                 allow_unmatched: args.allow_unmatched,
-                pooled: before.stored.as_ref().is_some_and(|stored| stored.saves.len() > 1),
+                pooled: (before.pooled(), false),
             };
             let gate = Gate::of(Some(&before.rows), &after.rows, &loaded.config, &options);
             warnings.extend(gate.notices.iter().map(|notice| Warning {
@@ -75,6 +75,7 @@ pub(super) fn run(args: &Report, global: &Global) -> Outcome {
         baseline: before.stored.as_ref().map(|stored| (stored.name.clone(), stored.sha256.clone())),
         store: args.against.store.store.as_ref().map(|store| store.display().to_string()),
         candidate: shown(&args.input.paths),
+        reading: reading.as_typed(),
         warnings: warnings.clone(),
     });
     let judged = gate.as_ref().map(|(gate, _)| gate).zip(context.as_ref());
