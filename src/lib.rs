@@ -11,6 +11,7 @@ pub mod config;
 pub mod evaluate;
 pub mod exit;
 pub mod expr;
+pub mod horizon;
 pub mod ingest;
 pub mod metrics;
 pub mod model;

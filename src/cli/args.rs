@@ -9,6 +9,7 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
 pub(crate) use against::*;
 pub(crate) use report::Report;
+pub(crate) use super::chart::args::Chart;
 
 /// Reads the trajectories that agents leave behind and tells where they fail.
 #[derive(Debug, Parser)]
@@ -63,6 +64,8 @@ pub(crate) enum Command {
     Report(Report),
     /// Keep the runs that others are compared with
     Baseline(Baseline),
+    /// Draw one chart as SVG or PNG
+    Chart(Chart),
     /// Tell how many tasks and trials it takes to see an effect
     Plan(Plan),
     /// Show a regression that is caught, on bundled runs

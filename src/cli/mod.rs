@@ -7,6 +7,7 @@ mod against;
 mod analyze;
 mod args;
 mod baseline;
+mod chart;
 mod ci;
 mod collect;
 mod compare;
@@ -122,6 +123,7 @@ fn dispatch(args: Args) -> Outcome {
         Command::Gate(gate) => gate::run(&gate, &args.global),
         Command::Report(report) => report::run(&report, &args.global),
         Command::Baseline(baseline) => baseline::run(&baseline.command, &args.global),
+        Command::Chart(chart) => chart::run(&chart, &args.global),
         Command::Plan(plan) => plan::run(&plan, &args.global),
         Command::Demo(demo) => demo::run(&demo, &args.global),
         Command::Schema(schema) => schema::run(&schema),

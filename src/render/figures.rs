@@ -123,23 +123,8 @@ pub(super) fn plural(number: u64, noun: &str) -> String {
 }
 
 fn head(analysis: &Analysis, title: Option<&str>, rejected: u64) -> String {
-    let runs = analysis.runs.total();
     let mut parts: Vec<String> = title.map(|title| shorten(title, 60)).into_iter().collect();
-    let runs_part = format!("{} {}", count(runs), plural(runs, "run"));
-    let tasks = analysis.recorded_tasks;
-    let product =
-        analysis.trials.is_some_and(|(least, most)| least == most && tasks * least == runs);
-    parts.push(match tasks_phrase(tasks, analysis.trials) {
-        Some(tasks) if product => format!("{tasks} = {runs_part}"),
-        Some(tasks) => {
-            let alone = u64::from(analysis.tasks).saturating_sub(analysis.recorded_tasks);
-            match alone {
-                0 => format!("{tasks}, {runs_part}"),
-                _ => format!("{tasks}, {runs_part} ({} without a task id)", count(alone)),
-            }
-        }
-        None => format!("{runs_part} (no task ids)"),
-    });
+    parts.push(runs_and_tasks(analysis));
     parts.push(format!("{} {}", count(analysis.attempts), plural(analysis.attempts, "attempt")));
     for outcome in [Outcome::Unfinished, Outcome::Unknown] {
         let number = analysis.runs.get(outcome);
@@ -155,6 +140,26 @@ fn head(analysis: &Analysis, title: Option<&str>, rejected: u64) -> String {
         ));
     }
     parts.join("   ")
+}
+
+/// `50 tasks x 4 trials = 200 runs`, or as far as that holds.
+pub(super) fn runs_and_tasks(analysis: &Analysis) -> String {
+    let runs = analysis.runs.total();
+    let runs_part = format!("{} {}", count(runs), plural(runs, "run"));
+    let tasks = analysis.recorded_tasks;
+    let product =
+        analysis.trials.is_some_and(|(least, most)| least == most && tasks * least == runs);
+    match tasks_phrase(tasks, analysis.trials) {
+        Some(tasks) if product => format!("{tasks} = {runs_part}"),
+        Some(tasks) => {
+            let alone = u64::from(analysis.tasks).saturating_sub(analysis.recorded_tasks);
+            match alone {
+                0 => format!("{tasks}, {runs_part}"),
+                _ => format!("{tasks}, {runs_part} ({} without a task id)", count(alone)),
+            }
+        }
+        None => format!("{runs_part} (no task ids)"),
+    }
 }
 
 /// `50 tasks x 4 trials`; `None` where no task id is recorded.

@@ -6,6 +6,7 @@
 
 mod baseline;
 mod change;
+mod chart;
 mod compare;
 mod csv;
 mod doc;
@@ -34,6 +35,7 @@ pub use baseline::{
     BaselineWire, BaselinesWire, ListedWire, baseline_doc, baseline_wire, baselines_doc,
     baselines_wire,
 };
+pub use chart::{Chart, PngError, Theme, WIDTHS, chart_css, chart_png, chart_svg, chart_svg_file};
 pub use compare::{ComparisonWire, comparison_doc, comparison_wire};
 pub use csv::figures_csv;
 pub use doc::{Align, Block, Column, Doc, Fit, Table};

@@ -30,6 +30,7 @@ mod random;
 mod ratio;
 mod relabel;
 mod task_tests;
+mod survival;
 
 pub use bootstrap::{Bca, bca, bca_ratio, leave_one_out, ratio_of_drawn};
 pub use categories::{bootstrap_tv, g_statistic, jensen_shannon_distance, total_variation};
@@ -57,3 +58,4 @@ pub use random::SplitMix64;
 pub use ratio::{Linearisation, linearise, mean_and_error, mean_interval, ratio_mean_interval};
 pub use relabel::Design;
 pub use task_tests::permute_tasks;
+pub use survival::{Followed, LifeStep, kaplan_meier};

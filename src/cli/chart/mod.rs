@@ -1,0 +1,128 @@
+//! `agenteval chart`: one chart as SVG or PNG.
+
+pub(crate) mod args;
+
+use std::path::Path;
+
+use self::args::{Kind, SplitFlag};
+use super::args::{Chart as Args, Form, Global, Output};
+use super::output;
+use super::runs::{self, Loaded, Set};
+use super::{Failure, Outcome};
+use crate::compare::thresholds;
+use crate::evaluate::RunRow;
+use crate::exit::Status;
+use crate::horizon::{ErrorGrid, ErrorPlace, Places, Split, Survival, error_places};
+use crate::metrics::Analysis;
+use crate::render::{Chart, Theme, chart_png, chart_svg_file};
+
+/// Reads what the chart is of, draws and writes it.
+pub(super) fn run(args: &Args, global: &Global) -> Outcome {
+    for file in &args.files {
+        form(file)?;
+    }
+    if args.split.is_some() && args.kind != Kind::Errors {
+        return Err(Failure::usage("--split is for `chart errors`; leave it out"));
+    }
+    match args.kind {
+        Kind::Errors if args.split == Some(SplitFlag::Step) => by_step(args, global, Split::Decile),
+        Kind::Heatmap => by_step(args, global, Split::Step),
+        _ => of_runs(args, global),
+    }
+}
+
+/// The two forms of a chart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Picture {
+    Svg,
+    Png,
+}
+
+fn form(file: &Path) -> Result<Picture, Failure> {
+    match file.extension().and_then(|ending| ending.to_str()) {
+        Some("svg") => Ok(Picture::Svg),
+        Some("png") => Ok(Picture::Png),
+        _ => Err(Failure::usage(format!(
+            "-o {}: a chart is .svg or .png; use one of these endings",
+            file.display()
+        ))),
+    }
+}
+
+/// The files to write, so that none of them is one that is read.
+fn written(args: &Args) -> Output {
+    Output { output: Form::Table, files: args.files.clone() }
+}
+
+/// Draws and writes.
+fn write(chart: &Chart<'_>, args: &Args) -> Outcome {
+    let theme = args.theme.map(Theme::from);
+    for file in &args.files {
+        let bytes = match form(file)? {
+            Picture::Svg => chart_svg_file(chart, theme, args.width).into_bytes(),
+            Picture::Png => chart_png(chart, theme.unwrap_or(Theme::Light), args.width)
+                .map_err(|error| Failure::usage(error.to_string()))?,
+        };
+        output::write_file(file, &bytes)?;
+    }
+    Ok(Status::Done)
+}
+
+fn read(args: &Args, global: &Global) -> Result<(Loaded, Set), Failure> {
+    let loaded = Loaded::config(&args.reading, global)?;
+    let (set, _) = runs::read(
+        &args.inputs,
+        &args.reading,
+        global,
+        &loaded,
+        &written(args),
+        &|judge, state, run| (judge.row(state, run), ()),
+    )?;
+    set.warn(global);
+    set.require_runs()?;
+    Ok((loaded, set))
+}
+
+/// Charts that the rows of runs are enough for.
+fn of_runs(args: &Args, global: &Global) -> Outcome {
+    let (loaded, set) = read(args, global)?;
+    let rows: Vec<&RunRow> = set.rows.iter().collect();
+    let analysis = || Analysis::of(&rows, loaded.config.metrics.as_deref(), None);
+    match args.kind {
+        Kind::Survival => write(&Chart::Survival(&Survival::of(&rows)), args),
+        Kind::Hazard => write(&Chart::Hazard(&Survival::of(&rows)), args),
+        Kind::Outcomes => write(&Chart::Outcomes(&analysis()), args),
+        Kind::Errors if args.split == Some(SplitFlag::Tool) => {
+            write(&Chart::ErrorGrid(&ErrorGrid::by_tool(&rows)), args)
+        }
+        Kind::Errors => write(&Chart::Errors(&analysis()), args),
+        _ => {
+            let held = thresholds(&set.rows, &[], &loaded.config.thresholds);
+            write(&Chart::Metrics(&analysis(), &held), args)
+        }
+    }
+}
+
+/// Charts that need to know at which step an attempt failed.
+fn by_step(args: &Args, global: &Global, split: Split) -> Outcome {
+    let loaded = Loaded::config(&args.reading, global)?;
+    let (set, found) =
+        runs::read(&args.inputs, &args.reading, global, &loaded, &written(args), &|judge,
+                                                                                   state,
+                                                                                   run|
+         -> (
+            RunRow,
+            Vec<ErrorPlace>,
+        ) {
+            let timeline = judge.timeline(state, run);
+            let places = error_places(&timeline);
+            (timeline.row, places)
+        })?;
+    set.warn(global);
+    set.require_runs()?;
+    let mut places = Places::default();
+    for (row, found) in set.rows.iter().zip(&found) {
+        places.add(row, found);
+    }
+    write(&Chart::ErrorGrid(&places.grid(split)), args)
+}

@@ -1,0 +1,12 @@
+//! How runs fare step by step: how many get how far without a failure, how risky each step is, and
+//! which errors come where.
+//!
+//! Owns the choice of runs that are followed, their censoring (`STATISTICS.md`, 4.1 and 4.2), and
+//! steps put together so that a table stays readable. The formulas are in `stats/`. Refuses to
+//! judge runs, and to say anything beyond the steps that were seen.
+
+mod places;
+mod survival;
+
+pub use places::{ErrorGrid, ErrorPlace, Places, Split, error_places};
+pub use survival::{HazardBin, Survival};

@@ -1,0 +1,159 @@
+//! Runs without a failed step, by step.
+//!
+//! A run is followed to its first step with a failed attempt, or to its last step without one: a
+//! run that ends in good order, is cut by a limit or is unfinished leaves the runs at risk there.
+//! This is the risk of the steps that were taken, and not the share of runs that fail.
+
+use std::collections::BTreeMap;
+
+use crate::evaluate::{Outcome, RunRow};
+use crate::metrics::LEVEL;
+use crate::stats::{Cluster, Followed, LifeStep, clustered_wilson, kaplan_meier};
+
+/// Most bins of [`Survival::hazard`].
+const MOST_BINS: u32 = 24;
+
+/// Runs without a failed step, by step.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Survival {
+    /// Runs that are followed.
+    pub runs: u64,
+    /// Of those, the runs with a failed step.
+    pub failed: u64,
+    /// Of those without, the ones that a limit cut or that have not ended.
+    pub cut: u64,
+    /// Runs whose order of steps is unknown, or that have no step: they are not followed.
+    pub left_out: u64,
+    /// Tasks of the followed runs; a run without a task id is its own.
+    pub tasks: u64,
+    /// The longest that a run is followed, in steps.
+    pub last: u32,
+    /// A line for each step at which a run ends or first fails.
+    pub table: Vec<LifeStep>,
+    /// The risk of a first failure by step, steps put together where there are many.
+    pub hazard: Vec<HazardBin>,
+    /// The first step after which at most half of the runs are without a failure.
+    pub median: Option<u32>,
+}
+
+/// The risk of a first failure in one step, or in each of several.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct HazardBin {
+    /// First step, from 1.
+    pub from: u32,
+    /// Last step.
+    pub to: u32,
+    /// Runs that reach the first step without a failure before.
+    pub at_risk: u64,
+    /// First failures in these steps.
+    pub events: u64,
+    /// Steps taken by runs without a failure before.
+    pub exposure: u64,
+    /// First failures over steps taken; `None` where none is taken.
+    pub hazard: Option<f64>,
+    /// Its 95% interval over tasks.
+    pub interval: Option<(f64, f64)>,
+}
+
+impl Survival {
+    /// Follows every run whose steps have a known order.
+    #[must_use]
+    pub fn of(rows: &[&RunRow]) -> Self {
+        let mut ids: BTreeMap<&str, u32> = BTreeMap::new();
+        let mut tasks = 0;
+        let mut followed = Vec::with_capacity(rows.len());
+        let mut cut = 0;
+        for row in rows {
+            if row.mid.is_none() || row.steps == 0 {
+                continue;
+            }
+            let mut fresh = || {
+                tasks += 1;
+                tasks - 1
+            };
+            let cluster = match row.task_id.as_deref() {
+                Some(task) => *ids.entry(task).or_insert_with(&mut fresh),
+                None => fresh(),
+            };
+            let (time, event) = match row.first_failure {
+                Some(step) => (step, true),
+                None => (row.steps, false),
+            };
+            let open = matches!(row.outcome, Outcome::OverLimit | Outcome::Unfinished);
+            cut += u64::from(!event && open);
+            followed.push(Followed { time, event, cluster });
+        }
+        let table = kaplan_meier(&followed, LEVEL);
+        let last = table.last().map_or(0, |step| step.time);
+        Self {
+            runs: followed.len() as u64,
+            failed: table.iter().map(|step| step.events).sum(),
+            cut,
+            left_out: (rows.len() - followed.len()) as u64,
+            tasks: u64::from(tasks),
+            last,
+            median: table.iter().find(|step| step.survival <= 0.5).map(|step| step.time),
+            hazard: hazard(&followed, tasks, last, &table),
+            table,
+        }
+    }
+
+    /// Runs that reach a step, from 1, without a failure before it.
+    #[must_use]
+    pub fn at_risk(&self, step: u32) -> u64 {
+        at_risk(&self.table, step)
+    }
+
+    /// The share without a failure after a step, with its interval; 1 before the first line.
+    #[must_use]
+    pub fn after(&self, step: u32) -> Option<&LifeStep> {
+        let place = self.table.partition_point(|line| line.time <= step);
+        self.table.get(place.checked_sub(1)?)
+    }
+}
+
+fn at_risk(table: &[LifeStep], step: u32) -> u64 {
+    let place = table.partition_point(|line| line.time < step);
+    table.get(place).map_or(0, |line| line.at_risk)
+}
+
+fn hazard(followed: &[Followed], tasks: u32, last: u32, table: &[LifeStep]) -> Vec<HazardBin> {
+    let width = last.div_ceil(MOST_BINS).max(1);
+    let mut bins = Vec::new();
+    let mut from = 1;
+    while from <= last {
+        let to = from.saturating_add(width - 1).min(last);
+        let mut by_task = vec![Cluster::default(); tasks as usize];
+        let mut by_run = Vec::new();
+        let (mut events, mut exposure) = (0, 0);
+        for one in followed.iter().filter(|one| one.time >= from) {
+            let event = one.event && one.time <= to;
+            let steps = one.time.min(to) - from + 1;
+            events += u64::from(event);
+            exposure += u64::from(steps);
+            let run = Cluster::new(f64::from(u8::from(event)), f64::from(steps));
+            by_run.push(run);
+            if let Some(task) = by_task.get_mut(one.cluster as usize) {
+                task.numerator += run.numerator;
+                task.denominator += run.denominator;
+            }
+        }
+        let interval = clustered_wilson(&by_task, LEVEL)
+            .or_else(|_| clustered_wilson(&by_run, LEVEL))
+            .ok()
+            .map(|ci| (ci.low, ci.high));
+        bins.push(HazardBin {
+            from,
+            to,
+            at_risk: at_risk(table, from),
+            events,
+            exposure,
+            #[expect(clippy::cast_precision_loss, reason = "numbers of steps")]
+            hazard: (exposure > 0).then(|| events as f64 / exposure as f64),
+            interval,
+        });
+        let Some(next) = to.checked_add(1) else { break };
+        from = next;
+    }
+    bins
+}

@@ -1,0 +1,83 @@
+//! Charts of results as SVG, and as PNG drawn from that SVG.
+//!
+//! Owns what each chart looks like: one file a kind, the house style (`style.rs`), the widths of
+//! texts (`measure.rs`), the fonts that are built in. Every chart has a title that says what is
+//! shown, the numbers of runs, and all of its numbers in words for those who cannot see it. What
+//! cannot be drawn is a sentence, never a failure. Refuses to compute what is drawn.
+
+mod bars;
+mod canvas;
+mod grid;
+mod measure;
+mod metrics;
+mod plot;
+mod png;
+mod rows;
+mod style;
+mod survival;
+mod svg;
+
+pub use png::PngError;
+pub use style::Theme;
+pub use svg::chart_css;
+
+use crate::compare::HeldThreshold;
+use crate::horizon::{ErrorGrid, Survival};
+use crate::metrics::Analysis;
+
+/// What a chart shows.
+#[derive(Debug, Clone, Copy)]
+pub enum Chart<'r> {
+    /// Figures with their intervals, and the bounds that they are held against.
+    Metrics(&'r Analysis, &'r [HeldThreshold]),
+    /// The share of runs without a failed step, by step.
+    Survival(&'r Survival),
+    /// The risk of a first failed step, by step.
+    Hazard(&'r Survival),
+    /// Failed attempts by type.
+    Errors(&'r Analysis),
+    /// Failed attempts by type against steps or tools.
+    ErrorGrid(&'r ErrorGrid),
+    /// Runs by outcome.
+    Outcomes(&'r Analysis),
+}
+
+/// Narrowest and widest chart, in pixels of CSS.
+pub const WIDTHS: std::ops::RangeInclusive<u32> = 480..=2400;
+
+fn draw(chart: &Chart<'_>, width: u32) -> canvas::Canvas {
+    let width = width.clamp(*WIDTHS.start(), *WIDTHS.end());
+    match chart {
+        Chart::Metrics(analysis, held) => metrics::draw(width, analysis, held),
+        Chart::Survival(of) => survival::survival(width, of),
+        Chart::Hazard(of) => survival::hazard(width, of),
+        Chart::Errors(analysis) => bars::errors(width, analysis),
+        Chart::ErrorGrid(grid) => grid::draw(width, grid),
+        Chart::Outcomes(analysis) => bars::outcomes(width, analysis),
+    }
+}
+
+/// The chart as an SVG element, for a page: its colours are those of `theme`, whatever the reader
+/// prefers. `width` in pixels of CSS is held within [`WIDTHS`]; the height follows from what is
+/// shown.
+#[must_use]
+pub fn chart_svg(chart: &Chart<'_>, theme: Theme, width: u32) -> String {
+    svg::svg(&draw(chart, width), svg::Colours { theme, switching: false })
+}
+
+/// The chart as an SVG file. Without a theme it is light, and dark for readers that prefer so.
+#[must_use]
+pub fn chart_svg_file(chart: &Chart<'_>, theme: Option<Theme>, width: u32) -> String {
+    let colours = svg::Colours { theme: theme.unwrap_or(Theme::Light), switching: theme.is_none() };
+    svg::svg(&draw(chart, width), colours)
+}
+
+/// The chart as a PNG with two pixels for one of CSS.
+///
+/// # Errors
+///
+/// A picture that is too large for memory.
+pub fn chart_png(chart: &Chart<'_>, theme: Theme, width: u32) -> Result<Vec<u8>, PngError> {
+    let theme = if theme == Theme::Page { Theme::Light } else { theme };
+    png::png(&chart_svg(chart, theme, width))
+}
