@@ -53,7 +53,7 @@ pub(super) fn run(args: &Compare, global: &Global) -> Outcome {
 }
 
 /// A path that is there, else a baseline of this name.
-fn side(
+pub(super) fn side(
     given: &Path,
     args: &Compare,
     global: &Global,

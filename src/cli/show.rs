@@ -1,8 +1,10 @@
 //! `agenteval show`: one run as a timeline.
 
-use super::args::{Global, Output, Show};
+use std::path::PathBuf;
+
+use super::args::{Global, Output, Reading, Show};
 use super::output::{self, Forms};
-use super::runs::{self, Loaded};
+use super::runs::{self, Loaded, Set};
 use super::{Failure, Outcome, complain};
 use crate::evaluate::Timeline;
 use crate::exit::Status;
@@ -14,50 +16,8 @@ pub(super) fn run(args: &Show, global: &Global) -> Outcome {
     let output = Output::from(&args.output);
     output::check(&output, output::More::Nothing)?;
     let loaded = Loaded::config(&args.input.reading, global)?;
-    let wanted = args.run.as_str();
-    let place = Place::parse(wanted);
-    // Which runs are kept is decided while their texts are in memory, since input such as a pipe
-    // cannot be read twice.
-    let (set, found) = runs::read(
-        &args.input.paths,
-        &args.input.reading,
-        global,
-        &loaded,
-        &output,
-        &|judge, state, run| {
-            let named =
-                run.run_id.as_deref() == Some(wanted) || run.task_id.as_deref() == Some(wanted);
-            if named || place.as_ref().is_some_and(|place| place.may_be(run.place)) {
-                let timeline = judge.timeline(state, run);
-                (timeline.row.clone(), Some(timeline))
-            } else {
-                (judge.row(state, run), None)
-            }
-        },
-    )?;
-    set.warn(global);
-    set.require_runs()?;
-    let mut chosen: Vec<Timeline> = found
-        .into_iter()
-        .flatten()
-        .filter(|timeline| {
-            let row = &timeline.row;
-            row.run_id.as_deref() == Some(wanted)
-                || row.task_id.as_deref() == Some(wanted)
-                || set.locate(row) == wanted
-        })
-        .collect();
-    // A run id goes before a task id of the same name; of a task, failed trials come first.
-    if chosen.iter().any(|timeline| timeline.row.run_id.as_deref() == Some(wanted)) {
-        chosen.retain(|timeline| timeline.row.run_id.as_deref() == Some(wanted));
-    }
-    chosen.sort_by_key(|timeline| timeline.row.completed());
-    if chosen.is_empty() {
-        let ids = set.rows.iter().flat_map(|row| [row.run_id.as_deref(), row.task_id.as_deref()]);
-        let near = crate::model::nearest(wanted, ids.flatten());
-        let hint = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-        return Err(Failure::usage(format!("no run or task has the id `{wanted}`{hint}")));
-    }
+    let (set, mut chosen) =
+        find(&args.run, &args.input.paths, &args.input.reading, global, &loaded, &output)?;
     let more = chosen.len().saturating_sub(args.limit.max(1));
     chosen.truncate(args.limit.max(1));
     let doc = || {
@@ -94,6 +54,53 @@ pub(super) fn run(args: &Show, global: &Global) -> Outcome {
         complain(&format!("{more} more runs of this id are not shown (--limit)"));
     }
     Ok(Status::Done)
+}
+
+/// Reads the runs, and gives those that `wanted` names: by run id, task id or place.
+pub(super) fn find(
+    wanted: &str,
+    paths: &[PathBuf],
+    reading: &Reading,
+    global: &Global,
+    loaded: &Loaded,
+    output: &Output,
+) -> Result<(Set, Vec<Timeline>), Failure> {
+    let place = Place::parse(wanted);
+    // Which runs are kept is decided while their texts are in memory, since input such as a pipe
+    // cannot be read twice.
+    let (set, found) = runs::read(paths, reading, global, loaded, output, &|judge, state, run| {
+        let named = run.run_id.as_deref() == Some(wanted) || run.task_id.as_deref() == Some(wanted);
+        if named || place.as_ref().is_some_and(|place| place.may_be(run.place)) {
+            let timeline = judge.timeline(state, run);
+            (timeline.row.clone(), Some(timeline))
+        } else {
+            (judge.row(state, run), None)
+        }
+    })?;
+    set.warn(global);
+    set.require_runs()?;
+    let mut chosen: Vec<Timeline> = found
+        .into_iter()
+        .flatten()
+        .filter(|timeline| {
+            let row = &timeline.row;
+            row.run_id.as_deref() == Some(wanted)
+                || row.task_id.as_deref() == Some(wanted)
+                || set.locate(row) == wanted
+        })
+        .collect();
+    // A run id goes before a task id of the same name; of a task, failed trials come first.
+    if chosen.iter().any(|timeline| timeline.row.run_id.as_deref() == Some(wanted)) {
+        chosen.retain(|timeline| timeline.row.run_id.as_deref() == Some(wanted));
+    }
+    chosen.sort_by_key(|timeline| timeline.row.completed());
+    if chosen.is_empty() {
+        let ids = set.rows.iter().flat_map(|row| [row.run_id.as_deref(), row.task_id.as_deref()]);
+        let near = crate::model::nearest(wanted, ids.flatten());
+        let hint = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+        return Err(Failure::usage(format!("no run or task has the id `{wanted}`{hint}")));
+    }
+    Ok((set, chosen))
 }
 
 fn locate(tally: &Tally, timeline: &Timeline) -> String {

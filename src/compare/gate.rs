@@ -315,7 +315,7 @@ fn left_out(pairing: &Pairing<'_>, gated: &mut [GatedMetric], notices: &mut Vec<
 }
 
 /// The margin in the figure's unit.
-fn margin(metric: &Metric, evidence: &Evidence, config: &EvalConfig) -> Option<f64> {
+pub(super) fn margin(metric: &Metric, evidence: &Evidence, config: &EvalConfig) -> Option<f64> {
     let info = metric.info();
     let margin = match config.gate.margin(info) {
         Margin::Absolute(margin) => margin,

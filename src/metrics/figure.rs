@@ -302,7 +302,7 @@ impl<'r> Set<'r> {
     }
 
     /// What failed runs are said to have cost: cost, else tokens, else duration.
-    fn measure(&self) -> Option<(&'static str, Measure)> {
+    pub(super) fn measure(&self) -> Option<(&'static str, Measure)> {
         let measures: [(&str, Measure); 3] = [
             ("cost", |row| row.cost_usd),
             ("tokens", |row| row.tokens.map(|tokens| tokens.total())),
@@ -377,7 +377,7 @@ fn recorded_note(what: &str, recorded: usize, of: usize, runs: &str) -> Option<S
 }
 
 /// An amount that a run may record.
-type Measure = fn(&RunRow) -> Option<f64>;
+pub(super) type Measure = fn(&RunRow) -> Option<f64>;
 
 fn completion_cost(row: &RunRow) -> Option<(f64, f64)> {
     Some((row.cost_usd.unwrap_or(0.0), f64::from(u8::from(row.completed()))))

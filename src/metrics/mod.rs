@@ -9,7 +9,10 @@ mod failures;
 mod figure;
 mod foremost;
 mod step_risk;
+mod retry_counts;
+mod spent;
 mod threshold;
+mod trend;
 
 /// Version of what the figures mean: raised whenever the same trace and config would give another
 /// row or figure, so that stored rows are not compared with rows that were counted by other rules.
@@ -23,4 +26,7 @@ pub use failures::{EXAMPLES, FailureGroup, Failures};
 pub use figure::{ByK, DRAWS, Figure, LEVEL, SEED, Set};
 pub use foremost::{Foremost, Rank};
 pub use step_risk::{StepRisk, step_risks};
+pub use retry_counts::RetryCounts;
+pub use spent::Spent;
 pub use threshold::{Bound, Standing, hold};
+pub use trend::{Trend, TrendPoint};

@@ -1,6 +1,9 @@
 //! `agenteval chart`: one chart as SVG or PNG.
 
 pub(crate) mod args;
+mod run;
+mod sides;
+mod trend;
 
 use std::path::Path;
 
@@ -13,7 +16,7 @@ use crate::compare::thresholds;
 use crate::evaluate::RunRow;
 use crate::exit::Status;
 use crate::horizon::{ErrorGrid, ErrorPlace, Places, Split, Survival, error_places};
-use crate::metrics::Analysis;
+use crate::metrics::{Analysis, RetryCounts, Spent};
 use crate::render::{Chart, Theme, chart_png, chart_svg_file};
 
 /// Reads what the chart is of, draws and writes it.
@@ -27,6 +30,9 @@ pub(super) fn run(args: &Args, global: &Global) -> Outcome {
     match args.kind {
         Kind::Errors if args.split == Some(SplitFlag::Step) => by_step(args, global, Split::Decile),
         Kind::Heatmap => by_step(args, global, Split::Step),
+        Kind::Compare => sides::draw(args, global),
+        Kind::Trend => trend::draw(args, global),
+        Kind::Run => run::draw(args, global),
         _ => of_runs(args, global),
     }
 }
@@ -91,6 +97,8 @@ fn of_runs(args: &Args, global: &Global) -> Outcome {
     match args.kind {
         Kind::Survival => write(&Chart::Survival(&Survival::of(&rows)), args),
         Kind::Hazard => write(&Chart::Hazard(&Survival::of(&rows)), args),
+        Kind::Retries => write(&Chart::Retries(&RetryCounts::of(&rows)), args),
+        Kind::Cost => write(&Chart::Cost(Spent::of(&rows).as_ref()), args),
         Kind::Outcomes => write(&Chart::Outcomes(&analysis()), args),
         Kind::Errors if args.split == Some(SplitFlag::Tool) => {
             write(&Chart::ErrorGrid(&ErrorGrid::by_tool(&rows)), args)

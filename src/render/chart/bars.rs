@@ -4,9 +4,9 @@ use super::canvas::Canvas;
 use super::rows::{Columns, Scale};
 use super::style::{Ink, ROW};
 use crate::evaluate::Outcome;
-use crate::metrics::{Analysis, Counts};
+use crate::metrics::{Analysis, Counts, RetryCounts, Spent};
 use crate::render::figures::{plural, runs_and_tasks};
-use crate::render::{count, percent};
+use crate::render::{count, percent, plain, seconds};
 
 /// Bars that are drawn; the rest is one.
 const MOST: usize = 30;
@@ -57,7 +57,7 @@ fn counted(name: &str, number: u64, total: u64, ink: Ink) -> Bar {
     Bar {
         name: name.to_owned(),
         value: number as f64,
-        text: format!("{}  {}", count(number), percent(share)),
+        text: format!("{} ({})", count(number), percent(share)),
         ink,
     }
 }
@@ -116,6 +116,84 @@ pub(super) fn outcomes(width: u32, analysis: &Analysis) -> Canvas {
                 _ => Ink::Neutral,
             };
             counted(outcome.name(), analysis.runs.get(outcome), total, ink)
+        })
+        .collect();
+    bars(&mut canvas, &all);
+    canvas
+}
+
+/// Runs by their number of retries.
+pub(super) fn retries(width: u32, of: &RetryCounts) -> Canvas {
+    let mut below = format!(
+        "{} {} in {} {}",
+        count(of.retries),
+        plural(of.retries, "retry").replace("retrys", "retries"),
+        count(of.runs),
+        plural(of.runs, "run")
+    );
+    if of.left_out > 0 {
+        let runs = plural(of.left_out, "run");
+        below.push_str(&format!("; left out: {} {runs} that tell of no step", count(of.left_out)));
+    }
+    let mut canvas = Canvas::new(width, "Runs by their number of retries", &below);
+    if of.runs == 0 {
+        canvas.sentence("No run tells of its retries.");
+        return canvas;
+    }
+    let all: Vec<Bar> = of
+        .bins
+        .iter()
+        .map(|(from, to, runs)| {
+            let name = match (from == to, from) {
+                (true, 1) => "1 retry".to_owned(),
+                (true, _) => format!("{} retries", count(u64::from(*from))),
+                (false, _) => format!("{} to {}", count(u64::from(*from)), count(u64::from(*to))),
+            };
+            counted(&name, *runs, of.runs, Ink::Main)
+        })
+        .collect();
+    bars(&mut canvas, &all);
+    canvas
+}
+
+/// What completed and lost runs cost.
+pub(super) fn cost(width: u32, spent: Option<&Spent>) -> Canvas {
+    let Some(spent) = spent else {
+        let mut canvas = Canvas::new(width, "Cost of completed and lost runs", "");
+        canvas.sentence("No ended run records its cost, its tokens or its duration.");
+        return canvas;
+    };
+    let (title, show): (_, fn(f64) -> String) = match spent.measure {
+        "cost" => ("Cost of completed and lost runs", |sum| format!("${}", plain(sum, 4))),
+        "tokens" => ("Tokens of completed and lost runs", |sum| plain(sum, 0)),
+        _ => ("Time taken by completed and lost runs", seconds),
+    };
+    let runs: u64 = spent.by.iter().map(|(_, _, runs)| runs).sum();
+    let total = spent.total();
+    let mut below = format!("{} in {} ended {}", show(total), count(runs), plural(runs, "run"));
+    if let Some(lost) = spent.lost.value {
+        below.push_str(&format!("; lost in runs that were not completed: {}", percent(lost)));
+        if let Some(ci) = spent.lost.interval {
+            below.push_str(&format!(" [{}, {}]", percent(ci.low), percent(ci.high)));
+        }
+    }
+    if spent.unrecorded > 0 {
+        let runs = plural(spent.unrecorded, "run");
+        below.push_str(&format!("; not recorded in {} {runs}", count(spent.unrecorded)));
+    }
+    let mut canvas = Canvas::new(width, title, &below);
+    let all: Vec<Bar> = spent
+        .by
+        .iter()
+        .map(|(outcome, sum, runs)| {
+            let share = if total > 0.0 { sum / total } else { 0.0 };
+            let noun = plural(*runs, "run");
+            Bar {
+                name: outcome.name().to_owned(),
+                value: *sum,
+                text: format!("{} ({}), {} {noun}", show(*sum), percent(share), count(*runs)),
+                ink: if *outcome == Outcome::Completed { Ink::Good } else { Ink::Bad },
+            }
         })
         .collect();
     bars(&mut canvas, &all);

@@ -102,12 +102,14 @@ impl Canvas {
         if text.is_empty() {
             return;
         }
-        let text = safe(text);
-        for line in measure::lines(&text, SMALL, self.width - LEFT - RIGHT) {
-            self.height += 16.0;
-            self.text(LEFT, self.height - 4.0, SMALL, Anchor::Start, Ink::Muted, &line);
+        for text in text.lines() {
+            let text = safe(text);
+            for line in measure::lines(&text, SMALL, self.width - LEFT - RIGHT) {
+                self.height += 16.0;
+                self.text(LEFT, self.height - 4.0, SMALL, Anchor::Start, Ink::Muted, &line);
+            }
+            self.word(text);
         }
-        self.word(text);
     }
 
     /// One sentence in place of a chart.
@@ -168,10 +170,6 @@ impl Canvas {
 
     pub(super) fn dashed(&mut self, from: (f64, f64), to: (f64, f64), width: f64, ink: Ink) {
         self.put(Form::Line { points: vec![from, to], width, dashed: true }, ink);
-    }
-
-    pub(super) fn path(&mut self, points: Vec<(f64, f64)>, width: f64, ink: Ink) -> &mut Shape {
-        self.put(Form::Line { points, width, dashed: false }, ink)
     }
 
     pub(super) fn area(&mut self, points: Vec<(f64, f64)>, ink: Ink, opacity: f64) {

@@ -7,29 +7,35 @@
 
 mod bars;
 mod canvas;
+mod forest;
 mod grid;
 mod measure;
 mod metrics;
 mod plot;
 mod png;
 mod rows;
+mod run;
 mod style;
 mod survival;
 mod svg;
+mod trend;
 
 pub use png::PngError;
 pub use style::Theme;
 pub use svg::chart_css;
 
-use crate::compare::HeldThreshold;
+use crate::compare::{Forest, HeldThreshold};
+use crate::evaluate::Timeline;
 use crate::horizon::{ErrorGrid, Survival};
-use crate::metrics::Analysis;
+use crate::metrics::{Analysis, RetryCounts, Spent, Trend};
 
 /// What a chart shows.
 #[derive(Debug, Clone, Copy)]
 pub enum Chart<'r> {
     /// Figures with their intervals, and the bounds that they are held against.
     Metrics(&'r Analysis, &'r [HeldThreshold]),
+    /// Differences of the second named side against the first.
+    Compare(&'r Forest, (&'r str, &'r str)),
     /// The share of runs without a failed step, by step.
     Survival(&'r Survival),
     /// The risk of a first failed step, by step.
@@ -40,6 +46,14 @@ pub enum Chart<'r> {
     ErrorGrid(&'r ErrorGrid),
     /// Runs by outcome.
     Outcomes(&'r Analysis),
+    /// Runs by their number of retries.
+    Retries(&'r RetryCounts),
+    /// What ended runs cost by outcome; `None` where none records it.
+    Cost(Option<&'r Spent>),
+    /// A figure over baselines.
+    Trend(&'r Trend),
+    /// The timeline of one run.
+    Run(&'r Timeline),
 }
 
 /// Narrowest and widest chart, in pixels of CSS.
@@ -49,6 +63,11 @@ fn draw(chart: &Chart<'_>, width: u32) -> canvas::Canvas {
     let width = width.clamp(*WIDTHS.start(), *WIDTHS.end());
     match chart {
         Chart::Metrics(analysis, held) => metrics::draw(width, analysis, held),
+        Chart::Compare(of, names) => forest::draw(width, of, *names),
+        Chart::Retries(of) => bars::retries(width, of),
+        Chart::Cost(of) => bars::cost(width, *of),
+        Chart::Trend(of) => trend::draw(width, of),
+        Chart::Run(of) => run::draw(width, of),
         Chart::Survival(of) => survival::survival(width, of),
         Chart::Hazard(of) => survival::hazard(width, of),
         Chart::Errors(analysis) => bars::errors(width, analysis),

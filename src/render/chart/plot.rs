@@ -55,6 +55,12 @@ impl Frame<'_> {
         Scale { low: self.across.0, high: self.across.1, from, to: canvas.width - RIGHT }
     }
 
+    /// Where a value of the left axis is, in a frame that begins at `top`.
+    pub(super) fn up(&self, top: f64) -> Scale {
+        let (from, to) = (top + f64::from(self.height - BELOW), top + f64::from(ABOVE));
+        Scale { low: self.up.0, high: self.up.1, from, to }
+    }
+
     /// Draws the grid and what `series` adds, at the lower end of the canvas. Each dot that is
     /// drawn gets the next of `marks`.
     pub(super) fn draw(
@@ -85,8 +91,7 @@ impl Frame<'_> {
         }
         let top = canvas.height;
         take(&drawn, canvas, top, marks)?;
-        let (floor, ceiling) = (top + f64::from(self.height - BELOW), top + f64::from(ABOVE));
-        let at = Scale { from: floor, to: ceiling, ..up };
+        let at = self.up(top);
         for (value, text) in ticks {
             let x = LEFT + f64::from(self.labels) - 8.0;
             canvas.text(x, at.at(value) + 4.0, SMALL, Anchor::End, Ink::Muted, &text);

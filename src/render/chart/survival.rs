@@ -31,13 +31,11 @@ fn followed(survival: &Survival) -> String {
         count(survival.runs - survival.failed)
     );
     if survival.cut > 0 {
-        text.push_str(&format!(" (of these {} cut short)", count(survival.cut)));
+        text.push_str(&format!(" (of these {} cut short or not ended)", count(survival.cut)));
     }
     if survival.left_out > 0 {
-        text.push_str(&format!(
-            "; left out: {} without an order of steps",
-            runs(survival.left_out)
-        ));
+        let left_out = runs(survival.left_out);
+        text.push_str(&format!("; left out: {left_out} without steps or without their order"));
     }
     text
 }
@@ -92,7 +90,7 @@ fn frame(from: f64, to: f64) -> Frame<'static> {
     Frame { height: HEIGHT, labels: AXIS, across: (from, to), up: (0.0, 1.0), label }
 }
 
-fn curve(canvas: &mut Canvas, survival: &Survival, ticks: &mut Vec<(u32, f64)>) -> Drawn {
+fn curve(canvas: &mut Canvas, survival: &Survival, ticks: &mut Vec<(u32, String, f64)>) -> Drawn {
     let most = if canvas.width < 900.0 { 12 } else { 24 };
     let frame = frame(0.0, f64::from(survival.last.max(1)));
     let mut line = vec![(0.0, 1.0)];
@@ -133,34 +131,41 @@ fn curve(canvas: &mut Canvas, survival: &Survival, ticks: &mut Vec<(u32, f64)>) 
         marks,
     )?;
     let across = frame.across(canvas);
-    ticks.extend(steps(survival.last, most).into_iter().map(|s| (s, across.at(f64::from(s)))));
+    let tick = |step: u32| (step, count(u64::from(step)), across.at(f64::from(step)));
+    ticks.extend(steps(survival.last, most).into_iter().map(tick));
     Ok(())
 }
 
 /// The axis of steps with the runs at risk below it.
-fn finish(canvas: &mut Canvas, drawn: Drawn, survival: &Survival, top: f64, ticks: &[(u32, f64)]) {
+fn finish(
+    canvas: &mut Canvas,
+    drawn: Drawn,
+    survival: &Survival,
+    top: f64,
+    ticks: &[(u32, String, f64)],
+) {
     if drawn.is_err() {
         canvas.height = top;
         canvas.sentence("These steps cannot be drawn.");
         return;
     }
-    let y = canvas.height + 6.0;
+    let y = canvas.height + 14.0;
     let heads = ["step", "runs"];
     for (at, head) in heads.iter().enumerate() {
         canvas.text(LEFT, y + at as f64 * 16.0, SMALL, Anchor::Start, Ink::Muted, head);
     }
     let mut free = LEFT + measure::width("step", SMALL) + 6.0;
-    for (step, x) in ticks {
-        let (step, risk) = (count(u64::from(*step)), count(survival.at_risk(*step)));
-        let half = measure::width(&step, SMALL).max(measure::width(&risk, SMALL)) / 2.0;
+    for (step, name, x) in ticks {
+        let risk = count(survival.at_risk(*step));
+        let half = measure::width(name, SMALL).max(measure::width(&risk, SMALL)) / 2.0;
         if x - half < free || x + half > canvas.width - 4.0 {
             continue;
         }
         free = x + half + 6.0;
-        canvas.text(*x, y, SMALL, Anchor::Middle, Ink::Muted, &step);
+        canvas.text(*x, y, SMALL, Anchor::Middle, Ink::Muted, name);
         canvas.text(*x, y + 16.0, SMALL, Anchor::Middle, Ink::Text, &risk);
     }
-    canvas.height += 28.0;
+    canvas.height += 34.0;
     canvas.note("runs: those that reach the step without a failure before it");
     canvas.height += 8.0;
 }
@@ -168,16 +173,18 @@ fn finish(canvas: &mut Canvas, drawn: Drawn, survival: &Survival, top: f64, tick
 /// The risk of each step.
 pub(super) fn hazard(width: u32, survival: &Survival) -> Canvas {
     let title = "Risk of a first failed step, by step (95% intervals)";
-    let mut canvas = Canvas::new(width, title, &followed(survival));
+    let wide = survival.hazard.first().is_some_and(|bin| bin.to > bin.from);
+    let how = match wide {
+        true => {
+            "First failures over steps taken by runs without a failure before, steps put together"
+        }
+        false => "First failures over the runs that reach the step without a failure before",
+    };
+    let mut canvas = Canvas::new(width, title, &format!("{}\n{how}", followed(survival)));
     if survival.runs == 0 {
         canvas.sentence(NONE);
         return canvas;
     }
-    let wide = survival.hazard.first().is_some_and(|bin| bin.to > bin.from);
-    canvas.note(match (wide, survival.tasks < survival.runs) {
-        (true, _) => "First failures over steps taken by runs without a failure before; steps are put together in bins.",
-        (false, _) => "First failures over the runs that reach the step without a failure before.",
-    });
     let top = canvas.height;
     let mut ticks = Vec::new();
     let drawn = risks(&mut canvas, survival, &mut ticks);
@@ -204,7 +211,7 @@ fn told(bin: &HazardBin) -> String {
     )
 }
 
-fn risks(canvas: &mut Canvas, survival: &Survival, ticks: &mut Vec<(u32, f64)>) -> Drawn {
+fn risks(canvas: &mut Canvas, survival: &Survival, ticks: &mut Vec<(u32, String, f64)>) -> Drawn {
     let bins = &survival.hazard;
     let frame = frame(0.5, f64::from(bins.last().map_or(1, |bin| bin.to)) + 0.5);
     let middle = |bin: &HazardBin| (f64::from(bin.from) + f64::from(bin.to)) / 2.0;
@@ -238,6 +245,12 @@ fn risks(canvas: &mut Canvas, survival: &Survival, ticks: &mut Vec<(u32, f64)>) 
         marks,
     )?;
     let across = frame.across(canvas);
-    ticks.extend(bins.iter().map(|bin| (bin.from, across.at(middle(bin)))));
+    ticks.extend(bins.iter().map(|bin| {
+        let name = match bin.from == bin.to {
+            true => count(u64::from(bin.from)),
+            false => format!("{}-{}", bin.from, bin.to),
+        };
+        (bin.from, name, across.at(middle(bin)))
+    }));
     Ok(())
 }
