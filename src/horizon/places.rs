@@ -70,7 +70,7 @@ pub enum Split {
 pub struct ErrorGrid {
     /// What the columns are.
     pub split: Split,
-    /// Their names, in order; of steps, `3` or `3-5`.
+    /// Their names, in order; of steps `3` or `3-5`, of tenths where they end: `10%`.
     pub columns: Vec<String>,
     /// The types, the most frequent first, with a number for each column.
     pub kinds: Vec<(String, Vec<u64>)>,
@@ -111,7 +111,7 @@ impl Places {
         let last = last.unwrap_or(0);
         let width = if split == Split::Decile { 1 } else { last.div_ceil(MOST_STEPS).max(1) };
         let columns: Vec<String> = match split {
-            Split::Decile => (0..10).map(|t| format!("{}-{}%", t * 10, t * 10 + 10)).collect(),
+            Split::Decile => (1..=10).map(|tenth| format!("{}%", tenth * 10)).collect(),
             _ => (0..last.div_ceil(width))
                 .map(|bin| {
                     let (from, to) = (bin * width + 1, ((bin + 1) * width).min(last));

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use crate::evaluate::{Outcome, RunRow};
 use crate::metrics::LEVEL;
-use crate::stats::{Cluster, Followed, LifeStep, clustered_wilson, kaplan_meier};
+use crate::stats::{Cluster, Followed, LifeStep, clustered_wilson, kaplan_meier, wilson};
 
 /// Most bins of [`Survival::hazard`].
 const MOST_BINS: u32 = 24;
@@ -28,6 +28,8 @@ pub struct Survival {
     pub tasks: u64,
     /// The longest that a run is followed, in steps.
     pub last: u32,
+    /// Lower end of the 95% interval before the first step that a run ends or fails at.
+    pub start: Option<f64>,
     /// A line for each step at which a run ends or first fails.
     pub table: Vec<LifeStep>,
     /// The risk of a first failure by step, steps put together where there are many.
@@ -94,6 +96,7 @@ impl Survival {
             last,
             median: table.iter().find(|step| step.survival <= 0.5).map(|step| step.time),
             hazard: hazard(&followed, tasks, last, &table),
+            start: start(&followed, tasks),
             table,
         }
     }
@@ -112,9 +115,24 @@ impl Survival {
     }
 }
 
+/// What the number of tasks alone says of a share of 1.
+fn start(followed: &[Followed], tasks: u32) -> Option<f64> {
+    let number = if tasks < 2 { followed.len() } else { tasks as usize };
+    #[expect(clippy::cast_precision_loss, reason = "a number of tasks or runs")]
+    wilson(0.0, number as f64, LEVEL).ok().map(|ci| 1.0 - ci.high)
+}
+
 fn at_risk(table: &[LifeStep], step: u32) -> u64 {
     let place = table.partition_point(|line| line.time < step);
     table.get(place).map_or(0, |line| line.at_risk)
+}
+
+/// Without a failure the bound is one of runs that get through the whole bin; as a risk of each of
+/// its steps it is less, since each run got through several.
+#[expect(clippy::cast_precision_loss, reason = "numbers of runs and steps")]
+fn each(bound: f64, exposure: u64, runs: usize) -> f64 {
+    let steps = exposure as f64 / (runs as f64).max(1.0);
+    1.0 - (1.0 - bound).powf(1.0 / steps.max(1.0))
 }
 
 fn hazard(followed: &[Followed], tasks: u32, last: u32, table: &[LifeStep]) -> Vec<HazardBin> {
@@ -141,7 +159,9 @@ fn hazard(followed: &[Followed], tasks: u32, last: u32, table: &[LifeStep]) -> V
         let interval = clustered_wilson(&by_task, LEVEL)
             .or_else(|_| clustered_wilson(&by_run, LEVEL))
             .ok()
-            .map(|ci| (ci.low, ci.high));
+            .map(|ci| {
+                (ci.low, if events == 0 { each(ci.high, exposure, by_run.len()) } else { ci.high })
+            });
         bins.push(HazardBin {
             from,
             to,

@@ -36,7 +36,8 @@ pub struct LifeStep {
     pub survival: f64,
     /// Variance of the logarithm of `survival`; infinite where that is 0.
     pub variance: f64,
-    /// Its interval; where `survival` is 0 or 1, from Wilson's bound of a share of `at_risk`.
+    /// Its interval; where `survival` is 0 or 1, Wilson's bound of a share of 0 in as many
+    /// observations or clusters as are at risk.
     pub interval: Option<(f64, f64)>,
     /// Nelson-Aalen: the sum of the hazards so far.
     pub cumulative: f64,
@@ -85,27 +86,32 @@ pub fn kaplan_meier(followed: &[Followed], level: f64) -> Vec<LifeStep> {
         table.push(step);
         before = step;
     }
-    let clusters = clustered(followed, &mut table);
-    let critical = match clusters {
+    let lasts = clustered(followed, &mut table);
+    let critical = match lasts.as_ref().map(|lasts| lasts.len() as f64) {
         Some(clusters) => t_critical(level, clusters - 1.0),
         None if level > 0.0 && level < 1.0 => normal_quantile(0.5 + level / 2.0),
         None => None,
     };
     let mut highest: f64 = 1.0;
     for step in &mut table {
-        step.interval = critical.and_then(|critical| interval(step, critical, level, highest));
+        // Where all or none are left only numbers tell: of clusters, where there are some.
+        let number = lasts.as_ref().map_or(step.at_risk, |lasts| {
+            (lasts.len() - lasts.partition_point(|last| *last < step.time)) as u64
+        });
+        step.interval =
+            critical.and_then(|critical| interval(step, number, critical, level, highest));
         highest = step.interval.map_or(highest, |(_, high)| high);
     }
     table
 }
 
-/// Raises the variances to the clustered ones; gives the number of clusters, or `None` where each
-/// observation is its own, or all are one.
+/// Raises the variances to the clustered ones; gives the last times of the clusters, sorted, or
+/// `None` where each observation is its own cluster, or all are one.
 ///
 /// The logarithm of the estimate changes by `(d_g - n_g h) / (n - d)` at each time for the events
 /// and the observations at risk of cluster `g`; the squares of the sums over time, added over
 /// clusters, are its variance (the infinitesimal jackknife).
-fn clustered(followed: &[Followed], table: &mut [LifeStep]) -> Option<f64> {
+fn clustered(followed: &[Followed], table: &mut [LifeStep]) -> Option<Vec<u32>> {
     let mut sorted: Vec<Followed> = followed.to_vec();
     sorted.sort_unstable_by_key(|one| (one.cluster, one.time, one.event));
     let groups: Vec<&[Followed]> = sorted.chunk_by(|a, b| a.cluster == b.cluster).collect();
@@ -113,6 +119,9 @@ fn clustered(followed: &[Followed], table: &mut [LifeStep]) -> Option<f64> {
         return None;
     }
     let number = groups.len() as f64;
+    let mut lasts: Vec<u32> =
+        groups.iter().filter_map(|group| group.last().map(|one| one.time)).collect();
+    lasts.sort_unstable();
     let at: Vec<usize> = (0..table.len()).filter(|at| table[*at].events > 0).collect();
     // Squares while a cluster has observations at risk, and of its last sum from then on.
     let mut squares = vec![0.0; at.len()];
@@ -150,16 +159,22 @@ fn clustered(followed: &[Followed], table: &mut [LifeStep]) -> Option<f64> {
         }
         step.variance = step.variance.max(variance);
     }
-    Some(number)
+    Some(lasts)
 }
 
-fn interval(step: &LifeStep, critical: f64, level: f64, highest: f64) -> Option<(f64, f64)> {
-    let share = |part: u64| wilson(part as f64, step.at_risk as f64, level).ok();
+fn interval(
+    step: &LifeStep,
+    number: u64,
+    critical: f64,
+    level: f64,
+    highest: f64,
+) -> Option<(f64, f64)> {
+    let none = || wilson(0.0, number as f64, level).ok().map(|ci| ci.high);
     if step.survival >= 1.0 {
-        return share(0).map(|ci| (1.0 - ci.high, 1.0));
+        return none().map(|high| (1.0 - high, 1.0));
     }
     if step.survival <= 0.0 {
-        return share(step.events).map(|ci| (0.0, (1.0 - ci.low).min(highest)));
+        return none().map(|high| (0.0, high.min(highest)));
     }
     let spread = critical * step.variance.sqrt() / step.survival.ln();
     let (low, high) = (step.survival.powf((-spread).exp()), step.survival.powf(spread.exp()));

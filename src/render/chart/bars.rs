@@ -164,7 +164,9 @@ pub(super) fn cost(width: u32, spent: Option<&Spent>) -> Canvas {
         return canvas;
     };
     let (title, show): (_, fn(f64) -> String) = match spent.measure {
-        "cost" => ("Cost of completed and lost runs", |sum| format!("${}", plain(sum, 4))),
+        "cost" => ("Cost of completed and lost runs", |sum| {
+            format!("${}", plain(sum, if sum < 100.0 { 4 } else { 2 }))
+        }),
         "tokens" => ("Tokens of completed and lost runs", |sum| plain(sum, 0)),
         _ => ("Time taken by completed and lost runs", seconds),
     };

@@ -62,17 +62,24 @@ pub(super) struct Canvas {
 
 /// Lines of the alternative in words: more would be read by nobody.
 const MOST_WORDS: usize = 200;
+/// Characters of a note.
+const MOST_NOTE: usize = 1_000;
 /// Characters of a text that are kept in tips and words.
 const MOST_CHARACTERS: usize = 300;
 
 /// A text of a trace for one line of a chart.
 pub(super) fn safe(text: &str) -> String {
-    let short: String = text.chars().take(4 * MOST_CHARACTERS).collect();
+    bounded(text, MOST_CHARACTERS)
+}
+
+fn bounded(text: &str, most: usize) -> String {
+    // Cut before masking too, so that a huge text costs little; masking may need what follows.
+    let short: String = text.chars().take(4 * most).collect();
     let shown = one_line(&mask(&short));
-    let cut = shown.chars().count() > MOST_CHARACTERS;
+    let cut = shown.chars().count() > most;
     let mut out: String = shown
         .chars()
-        .take(MOST_CHARACTERS)
+        .take(most)
         .map(|c| if matches!(c, '\u{FFFE}' | '\u{FFFF}') { '\u{FFFD}' } else { c })
         .collect();
     if cut {
@@ -103,7 +110,7 @@ impl Canvas {
             return;
         }
         for text in text.lines() {
-            let text = safe(text);
+            let text = bounded(text, MOST_NOTE);
             for line in measure::lines(&text, SMALL, self.width - LEFT - RIGHT) {
                 self.height += 16.0;
                 self.text(LEFT, self.height - 4.0, SMALL, Anchor::Start, Ink::Muted, &line);

@@ -73,7 +73,9 @@ fn panel(canvas: &mut Canvas, columns: Columns, head: &str, rows: &[(&ForestRow,
     // One wild interval must not make all others a point: it ends in an arrow.
     let most = rows.iter().filter_map(|(row, _)| Some(row.harm.abs().max(row.margin?)));
     let most = most.fold(0.05, f64::max);
-    let reach = (far.fold(0.05, f64::max) * 1.05).min(most * 4.0);
+    let reach = (far.fold(0.05, f64::max) * 1.05).min(most * 8.0);
+    let points = rows.iter().any(|(row, _)| row.scale == ForestScale::Points);
+    let reach = if points { reach.min(1.0) } else { reach };
     let scale = Scale { low: -reach, high: reach, from: columns.from, to: columns.to };
     let (top, bottom) = (canvas.height, canvas.height + ROW * rows.len() as f64);
     let sign = |value: f64| match value {

@@ -64,7 +64,7 @@ pub(super) fn draw(width: u32, grid: &ErrorGrid) -> Canvas {
     }
     canvas.height += 6.0;
     match grid.split {
-        Split::Decile => canvas.note("columns: tenths of a run's steps, from its start to its end"),
+        Split::Decile => canvas.note("columns: tenths of a run's steps, named by where they end"),
         Split::Step => canvas.note("columns: steps, from 1"),
         Split::Tool => {}
     }
@@ -107,14 +107,11 @@ fn heads(canvas: &mut Canvas, grid: &ErrorGrid, from: f64, column: f64) {
     let ordered = grid.split != Split::Tool;
     if level || ordered {
         canvas.height += 20.0;
-        let mut free = 0.0;
-        for (at, name) in names.iter().enumerate() {
+        // As many as have room, evenly.
+        let widest = names.iter().map(|name| measure::width(name, SMALL)).fold(0.0, f64::max);
+        let every = ((widest + 4.0) / column).ceil().max(1.0) as usize;
+        for (at, name) in names.iter().enumerate().step_by(every) {
             let x = from + column * (at as f64 + 0.5);
-            let half = measure::width(name, SMALL) / 2.0;
-            if x - half < free {
-                continue;
-            }
-            free = x + half + 4.0;
             canvas.text(x, canvas.height - 6.0, SMALL, Anchor::Middle, Ink::Muted, name);
         }
         return;

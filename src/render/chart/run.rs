@@ -1,5 +1,7 @@
 //! The timeline of one run: a row a step, a bar an attempt.
 
+use std::collections::BTreeSet;
+
 use super::canvas::{Anchor, Canvas, safe};
 use super::measure;
 use super::rows::{Columns, Scale};
@@ -8,8 +10,10 @@ use crate::evaluate::{Timeline, TimelineAttempt, TimelineStep, Verdict};
 use crate::render::figures::plural;
 use crate::render::{count, seconds};
 
-/// Steps that are drawn at the start, and at the end.
-const MOST: usize = 30;
+/// Steps of a long run that are drawn at its start, and at its end.
+const ENDS: usize = 15;
+/// Error types of one step that are named.
+const MOST_KINDS: usize = 3;
 /// Attempts of a step that are drawn.
 const MOST_ATTEMPTS: usize = 100;
 
@@ -31,7 +35,7 @@ pub(super) fn draw(width: u32, timeline: &Timeline) -> Canvas {
     let timed = timed(timeline);
     let how = match timed {
         true => "bars: attempts in time",
-        false => "bars: attempts in order; their times are not recorded",
+        false => "bars: attempts in order, not in time: not all begin at a recorded time",
     };
     let mut canvas = Canvas::new(width, &title, &format!("{}\n{how}", facts.join(", ")));
     if timeline.steps.is_empty() {
@@ -68,36 +72,43 @@ fn name(step: &TimelineStep) -> String {
     format!("{} {name}", step.position)
 }
 
-/// `ToolTimeout, passed at attempt 2, 30.8 s`.
+/// `30.8 s, 2 attempts, ToolTimeout`.
 fn text(step: &TimelineStep) -> String {
     let mut parts: Vec<String> = Vec::new();
-    for kind in step.attempts.iter().filter_map(|attempt| attempt.error_type.as_deref()) {
-        if parts.len() < 3 && !parts.iter().any(|part| part == kind) {
-            parts.push(kind.to_owned());
-        }
-    }
-    let attempts: u64 = step.attempts.iter().map(|attempt| u64::from(attempt.times)).sum();
-    if attempts > 1 {
-        parts.push(format!("{} attempts", count(attempts)));
-    }
     let known: Vec<f64> = step.attempts.iter().filter_map(|attempt| attempt.duration_ms).collect();
     let took: f64 = known.iter().sum::<f64>() / 1000.0;
     if !known.is_empty() && took.is_finite() && took >= 0.0 {
         parts.push(seconds(took));
     }
+    let attempts: u64 = step.attempts.iter().map(|attempt| u64::from(attempt.times)).sum();
+    if attempts > 1 {
+        parts.push(format!("{} attempts", count(attempts)));
+    }
+    let mut kinds: Vec<&str> = Vec::new();
+    for kind in step.attempts.iter().filter_map(|attempt| attempt.error_type.as_deref()) {
+        if kinds.len() < MOST_KINDS && !kinds.contains(&kind) {
+            kinds.push(kind);
+        }
+    }
+    parts.extend(kinds.into_iter().map(str::to_owned));
     parts.join(", ")
+}
+
+/// Which steps of a long run are drawn: its ends, and those with a failed attempt.
+fn shown(steps: &[TimelineStep]) -> BTreeSet<usize> {
+    if steps.len() <= 4 * ENDS {
+        return (0..steps.len()).collect();
+    }
+    let failed = |step: &TimelineStep| step.attempts.iter().any(|a| a.verdict == Verdict::Failed);
+    let middle = (ENDS..steps.len() - ENDS).filter(|at| steps.get(*at).is_some_and(failed));
+    (0..ENDS).chain(middle.take(2 * ENDS)).chain(steps.len() - ENDS..steps.len()).collect()
 }
 
 fn steps(canvas: &mut Canvas, timeline: &Timeline, timed: bool) {
     let all = &timeline.steps;
-    let hidden = all.len().saturating_sub(2 * MOST);
-    let shown = |at: usize| hidden == 0 || at < MOST || at >= all.len() - MOST;
-    let rows: Vec<(String, String)> = all
-        .iter()
-        .enumerate()
-        .filter(|(at, _)| shown(*at))
-        .map(|(_, step)| (name(step), text(step)))
-        .collect();
+    let shown = shown(all);
+    let seen = || all.iter().enumerate().filter(|(at, _)| shown.contains(at));
+    let rows: Vec<(String, String)> = seen().map(|(_, step)| (name(step), text(step))).collect();
     let columns = Columns::of(
         canvas,
         rows.iter().map(|(name, _)| name.as_str()),
@@ -111,22 +122,24 @@ fn steps(canvas: &mut Canvas, timeline: &Timeline, timed: bool) {
     };
     let high = if high > 0.0 && high.is_finite() { high } else { 1.0 };
     let scale = Scale { low: 0.0, high, from: columns.from, to: columns.to };
-    let gap = if hidden > 0 { ROW } else { 0.0 };
-    let (top, bottom) = (canvas.height, canvas.height + ROW * rows.len() as f64 + gap);
+    let gaps = shown.iter().zip(shown.iter().skip(1)).filter(|(a, b)| **b > **a + 1).count();
+    let (top, bottom) = (canvas.height, canvas.height + ROW * (rows.len() + gaps) as f64);
     if timed {
         scale.grid(canvas, (top, bottom), &|at| {
             if at == 0.0 { "0 s".to_owned() } else { seconds(at) }
         });
     }
     let mut rows = rows.into_iter();
-    let mut place = 0.0;
+    let (mut place, mut hidden) = (0.0, 0_u64);
     for (at, step) in all.iter().enumerate() {
-        if at == MOST && hidden > 0 {
-            let line = format!("… {} steps between …", count(hidden as u64));
+        let row = if shown.contains(&at) { rows.next() } else { None };
+        hidden += u64::from(row.is_none());
+        if row.is_some() && hidden > 0 {
+            let line = format!("… {} {} between", count(hidden), plural(hidden, "step"));
             canvas.text(LEFT, canvas.height + 16.0, SMALL, Anchor::Start, Ink::Muted, &line);
             canvas.height += ROW;
+            hidden = 0;
         }
-        let row = if shown(at) { rows.next() } else { None };
         let y = canvas.height + ROW / 2.0;
         for attempt in step.attempts.iter().take(MOST_ATTEMPTS) {
             let span = match (timed, attempt.offset_seconds, attempt.duration_ms) {

@@ -43,15 +43,16 @@ fn followed(survival: &Survival) -> String {
 /// The share of runs without a failed step.
 pub(super) fn survival(width: u32, survival: &Survival) -> Canvas {
     let title = "Runs without a failed step, by step (Kaplan-Meier, 95% band)";
-    let mut canvas = Canvas::new(width, title, &followed(survival));
+    let half = survival
+        .median
+        .map(|step| format!("; at half or below from step {step}"))
+        .unwrap_or_default();
+    let how = "A run that ends without a failed step is followed up to its end";
+    let mut canvas = Canvas::new(width, title, &format!("{}\n{how}{half}", followed(survival)));
     if survival.runs == 0 {
         canvas.sentence(NONE);
         return canvas;
     }
-    canvas.note(&match survival.median {
-        Some(step) => format!("Half of the runs have failed by step {step}. A run that ends without a failed step is counted up to there."),
-        None => "A run that ends without a failed step is counted up to there.".to_owned(),
-    });
     let top = canvas.height;
     let mut ticks = Vec::new();
     let drawn = curve(&mut canvas, survival, &mut ticks);
@@ -94,8 +95,8 @@ fn curve(canvas: &mut Canvas, survival: &Survival, ticks: &mut Vec<(u32, String,
     let most = if canvas.width < 900.0 { 12 } else { 24 };
     let frame = frame(0.0, f64::from(survival.last.max(1)));
     let mut line = vec![(0.0, 1.0)];
-    let (mut lower, mut upper) = (vec![(0.0, 1.0)], vec![(0.0, 1.0)]);
-    let (mut low, mut high, mut now) = (1.0, 1.0, 1.0);
+    let (mut low, mut high, mut now) = (survival.start.unwrap_or(1.0), 1.0, 1.0);
+    let (mut lower, mut upper) = (vec![(0.0, low)], vec![(0.0, high)]);
     let (mut dots, mut marks) = (Vec::new(), Vec::new());
     let last = survival.table.len().saturating_sub(1);
     let stride = survival.table.len().div_ceil(MOST_POINTS).max(1);
@@ -119,13 +120,15 @@ fn curve(canvas: &mut Canvas, survival: &Survival, ticks: &mut Vec<(u32, String,
             });
         }
     }
+    // Many dots would hide the line.
+    let radius = if dots.len() > 40 { 2 } else { 3 };
     upper.extend(lower.into_iter().rev());
     frame.draw(
         canvas,
         &|plot| {
             plot.draw_series([Polygon::new(upper.clone(), faint(Ink::Main, 0.18))])?;
             plot.draw_series([PathElement::new(line.clone(), stroke(Ink::Main, 2))])?;
-            plot.draw_series(dots.iter().map(|at| dot(*at, 3, Ink::Main)))?;
+            plot.draw_series(dots.iter().map(|at| dot(*at, radius, Ink::Main)))?;
             Ok(())
         },
         marks,
@@ -189,6 +192,11 @@ pub(super) fn hazard(width: u32, survival: &Survival) -> Canvas {
     let mut ticks = Vec::new();
     let drawn = risks(&mut canvas, survival, &mut ticks);
     finish(&mut canvas, drawn, survival, top, &ticks);
+    if survival.hazard.iter().any(|bin| bin.interval.is_none()) {
+        canvas.height -= 8.0;
+        canvas.note("grey: one run is too few for an interval");
+        canvas.height += 8.0;
+    }
     for bin in &survival.hazard {
         canvas.word(told(bin));
     }
@@ -226,7 +234,8 @@ fn risks(canvas: &mut Canvas, survival: &Survival, ticks: &mut Vec<(u32, String,
             lines
                 .push(vec![(f64::from(bin.from) - 0.4, hazard), (f64::from(bin.to) + 0.4, hazard)]);
         }
-        dots.push((middle(bin), hazard));
+        let sure = if bin.interval.is_some() { Ink::Main } else { Ink::Neutral };
+        dots.push(((middle(bin), hazard), sure));
         marks.push(Mark {
             name: format!("step {}", bin.from),
             value: Some(hazard),
@@ -239,7 +248,7 @@ fn risks(canvas: &mut Canvas, survival: &Survival, ticks: &mut Vec<(u32, String,
             let line =
                 |line: &Vec<(f64, f64)>| PathElement::new(line.clone(), stroke(Ink::Main, 2));
             plot.draw_series(lines.iter().map(line))?;
-            plot.draw_series(dots.iter().map(|at| dot(*at, 4, Ink::Main)))?;
+            plot.draw_series(dots.iter().map(|(at, ink)| dot(*at, 4, *ink)))?;
             Ok(())
         },
         marks,

@@ -5,7 +5,7 @@ use plotters::element::PathElement;
 use super::canvas::{Anchor, Canvas, Mark, safe};
 use super::measure;
 use super::plot::{Drawn, Frame, dot, stroke};
-use super::style::{Ink, LEFT, SMALL};
+use super::style::{Ink, SMALL};
 use crate::metrics::{Trend, TrendPoint};
 use crate::model::{Better, Unit};
 use crate::render::count;
@@ -25,8 +25,11 @@ pub(super) fn draw(width: u32, trend: &Trend) -> Canvas {
         Better::Neither => "",
     };
     let points = trend.points.len() as u64;
-    let below =
-        format!("{} {} of runs, 95% intervals{better}", count(points), plural(points, "set"));
+    let below = format!(
+        "{} {} of runs (n: their number), 95% intervals{better}",
+        count(points),
+        plural(points, "set")
+    );
     let mut canvas = Canvas::new(width, &format!("{} over baselines", info.name), &below);
     if trend.points.iter().all(|point| point.figure.value.is_none()) {
         let why = trend.points.iter().find_map(|point| point.figure.reason.as_deref());
@@ -128,6 +131,7 @@ fn line(canvas: &mut Canvas, trend: &Trend) -> Drawn {
             let (x, wide) = (across.at(x(at)) + 8.0, measure::width(&text, SMALL));
             if wide + 8.0 <= room / 2.0 + 20.0 {
                 let y = up.at(value) + 4.0;
+                canvas.rect(x - 2.0, y - 11.0, wide + 4.0, 14.0, Ink::Ground);
                 canvas.text(x, y, SMALL, Anchor::Start, Ink::Text, &text);
             }
         }
@@ -150,6 +154,5 @@ fn names(canvas: &mut Canvas, trend: &Trend, x: impl Fn(usize) -> f64, room: f64
             canvas.text(x(at), y + row, SMALL, Anchor::Middle, Ink::Muted, &text);
         }
     }
-    canvas.text(LEFT, y + 32.0, SMALL, Anchor::Start, Ink::Muted, "runs");
     canvas.height += 48.0;
 }
