@@ -8,6 +8,8 @@ mod cli;
 
 use std::collections::BTreeMap;
 
+use agenteval::metrics::Analysis;
+use agenteval::render::{Chart, Theme, chart_css, chart_svg};
 use cli::{Folder, fixture, json, report, run};
 use resvg::usvg::roxmltree::Document;
 use resvg::usvg::{Node, Options, Tree};
@@ -395,4 +397,23 @@ fn wrong_use_is_told_before_anything_is_read_or_written() {
     none.refused(4, &["--where keeps none"]);
     assert!(!std::path::Path::new(&folder.at("x.svg")).exists());
     assert!(!std::path::Path::new(&folder.at("y.svg")).exists());
+}
+
+#[test]
+fn inside_a_page_every_colour_is_a_variable_that_the_page_can_set() {
+    let analysis = Analysis::of(&[], None, None);
+    for chart in [Chart::Outcomes(&analysis), Chart::Metrics(&analysis, &[]), Chart::Cost(None)] {
+        let text = chart_svg(&chart, Theme::Page, 640);
+        sound(&text);
+        let document = Document::parse(&text).expect("XML");
+        for node in document.descendants() {
+            for name in ["fill", "stroke"] {
+                let value = node.attribute(name).unwrap_or("none");
+                let variable = value.strip_prefix("var(").and_then(|rest| rest.split(',').next());
+                let set = |name: &str| chart_css(true).contains(&format!("{name}:#"));
+                assert!(value == "none" || variable.is_some_and(set), "{value}");
+            }
+        }
+        assert!(!text.contains("<style"), "{text}");
+    }
 }

@@ -74,6 +74,8 @@ pub struct ErrorGrid {
     pub columns: Vec<String>,
     /// The types, the most frequent first, with a number for each column.
     pub kinds: Vec<(String, Vec<u64>)>,
+    /// How many types are put together as the last of them; 0 where all have their own line.
+    pub others: u64,
     /// All failed attempts in it.
     pub total: u64,
     /// Runs whose failed attempts are not in it, since the order of their steps is unknown.
@@ -181,13 +183,15 @@ impl ErrorGrid {
         let sum = |cells: &[u64]| cells.iter().sum::<u64>();
         kinds.sort_by(|a, b| sum(&b.1).cmp(&sum(&a.1)).then(a.0.cmp(&b.0)));
         let total = kinds.iter().map(|(_, cells)| sum(cells)).sum();
+        let mut others = 0;
         if kinds.len() > MOST_NAMES {
+            others = (kinds.len() + 1 - MOST_NAMES) as u64;
             let mut rest = vec![0; columns.len()];
             for (_, cells) in kinds.drain(MOST_NAMES - 1..) {
                 rest.iter_mut().zip(cells).for_each(|(rest, cell)| *rest += cell);
             }
-            kinds.push((OTHER.to_owned(), rest));
+            kinds.push((format!("{OTHER} ({others} types)"), rest));
         }
-        Self { split, columns, kinds, total, left_out }
+        Self { split, columns, kinds, others, total, left_out }
     }
 }

@@ -46,7 +46,10 @@ pub(super) fn draw(width: u32, grid: &ErrorGrid) -> Canvas {
     heads(&mut canvas, grid, from, column);
     let total_x = canvas.width - RIGHT;
     canvas.text(total_x, canvas.height - 6.0, SMALL, Anchor::End, Ink::Muted, "all");
-    let most = grid.kinds.iter().flat_map(|(_, cells)| cells).max().copied().unwrap_or(1).max(1);
+    // What is put together does not set the shades: single types must differ.
+    let single = grid.kinds.len() - usize::from(grid.others > 0 && grid.kinds.len() > 1);
+    let cells = grid.kinds.iter().take(single).flat_map(|(_, cells)| cells);
+    let most = cells.max().copied().unwrap_or(1).max(1);
     for ((kind, cells), total) in grid.kinds.iter().zip(&totals) {
         let y = canvas.height;
         canvas.name((LEFT, y + CELL / 2.0 + 4.0), LABEL, Anchor::Start, names, kind);
@@ -85,16 +88,20 @@ fn cell(
         canvas.rect(x + 1.0, y + 1.0, width - 2.0, CELL - 2.0, Ink::Grid).opacity = 0.5;
         return;
     }
-    let share = number as f64 / most as f64;
+    let share = (number as f64 / most as f64).min(1.0);
     let shape = canvas.rect(x + 1.0, y + 1.0, width - 2.0, CELL - 2.0, Ink::Bad);
     // A light ground, so that 1 of many is still seen.
     shape.opacity = DARKEST * (0.16 + 0.84 * share);
     let name = format!("{kind} / {head}");
     shape.marks(&name, number as f64, format!("{}: {}", safe(&name), count(number)));
     let text = count(number);
-    let short = if number >= 10_000 { format!("{}k", number / 1000) } else { text.clone() };
+    let thousands = number as f64 / 1000.0;
+    let short = match number >= 1000 {
+        true => [format!("{thousands:.1}k"), format!("{thousands:.0}k")],
+        false => [String::new(), String::new()],
+    };
     let fits = |text: &String| measure::width(text, SMALL) <= width - 2.0;
-    if let Some(text) = [text, short].into_iter().find(fits) {
+    if let Some(text) = std::iter::once(text).chain(short).find(fits) {
         let (x, y) = (x + width / 2.0, y + CELL / 2.0 + 4.0);
         canvas.text(x, y, SMALL, Anchor::Middle, Ink::Text, &text);
     }
