@@ -1,8 +1,9 @@
 //! Figures with their 95% intervals: rates on one axis from 0 to 100%, all others on their own.
 
 use super::canvas::{Anchor, Canvas};
+use super::measure;
 use super::rows::{Columns, Scale, whisker};
-use super::style::{Ink, LEFT, ROW, SMALL};
+use super::style::{Ink, LABEL, LEFT, ROW, SMALL};
 use crate::compare::HeldThreshold;
 use crate::metrics::{Analysis, Figure, Measured, Metric, Shape, Standing};
 use crate::model::Unit;
@@ -19,8 +20,9 @@ pub(super) fn draw(width: u32, analysis: &Analysis, held: &[HeldThreshold]) -> C
     if shown.is_empty() {
         canvas.sentence("No figure has a value for these runs.");
     }
+    let room = Columns::room(&canvas);
     let numbers: Vec<String> =
-        shown.iter().map(|(metric, figure)| numbers(metric, figure)).collect();
+        shown.iter().map(|(metric, figure)| numbers(metric, figure, room)).collect();
     let columns = Columns::of(
         &canvas,
         shown.iter().map(|(metric, _)| metric.name),
@@ -76,11 +78,17 @@ fn height(metric: &Metric, held: &[HeldThreshold]) -> f64 {
     ROW + if of(metric, held).next().is_some() { 14.0 } else { 0.0 }
 }
 
-/// `91.3% [79.7, 96.6] 42/46`.
-fn numbers(metric: &Metric, figure: &Figure) -> String {
+/// `91.3% [79.7, 96.6] 42/46`; of that as much as has room, the value first.
+fn numbers(metric: &Metric, figure: &Figure, room: f64) -> String {
     let value = figure_value(metric, figure.value);
-    let ends = figure.interval.as_ref().map(|_| format!(" {}", interval(metric, figure)));
-    format!("{value}{}  {}", ends.unwrap_or_default(), counts(figure)).trim_end().to_owned()
+    let ends = figure.interval.as_ref().map(|_| interval(metric, figure));
+    // What pass^k is without its k, nobody can tell.
+    let k = figure.note.clone().filter(|_| figure.by_k.is_some()).map(|k| k.replace(' ', ""));
+    let parts: Vec<String> =
+        std::iter::once(value).chain(ends).chain(k).chain([counts(figure)]).collect();
+    let fits = |text: &String| measure::width(text, LABEL) <= room;
+    let all = (1..=parts.len()).rev().map(|length| parts[..length].join(" "));
+    all.clone().find(fits).or(all.last()).unwrap_or_default()
 }
 
 fn row(
@@ -94,7 +102,7 @@ fn row(
     let y = canvas.height + ROW / 2.0;
     columns.name(canvas, y, metric.name);
     columns.number(canvas, y, text);
-    let mut says = format!("{}: {text}", metric.name);
+    let mut says = format!("{}: {}", metric.name, numbers(metric, figure, f64::INFINITY));
     whisker(canvas, scale, y, figure.interval.map(|ci| (ci.low, ci.high)), Ink::Main);
     let mut bounds = Vec::new();
     for held in of(metric, held) {

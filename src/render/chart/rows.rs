@@ -31,12 +31,17 @@ impl Columns {
         numbers: impl Iterator<Item = &'n str>,
     ) -> Self {
         let widest = |width: f64, text: &str| width.max(measure::width(text, LABEL));
-        let most = canvas.width * 0.36;
+        let most = Self::room(canvas);
         let names = names.fold(40.0, widest).min(most);
         let right = numbers.fold(0.0, widest).min(most);
         let from = LEFT + names + GAP;
         let numbers = canvas.width - RIGHT - right;
         Self { names, from, to: (numbers - GAP).max(from + 40.0), numbers }
+    }
+
+    /// The most that names, or numbers, may take of the width.
+    pub(super) fn room(canvas: &Canvas) -> f64 {
+        canvas.width * 0.36
     }
 
     /// Writes the name of a row whose middle is at `y`.
