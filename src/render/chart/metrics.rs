@@ -87,8 +87,8 @@ fn numbers(metric: &Metric, figure: &Figure, room: f64) -> String {
     let parts: Vec<String> =
         std::iter::once(value).chain(ends).chain(k).chain([counts(figure)]).collect();
     let fits = |text: &String| measure::width(text, LABEL) <= room;
-    let all = (1..=parts.len()).rev().map(|length| parts[..length].join(" "));
-    all.clone().find(fits).or(all.last()).unwrap_or_default()
+    let mut all = (1..=parts.len()).rev().map(|length| parts[..length].join(" "));
+    all.clone().find(fits).or_else(|| all.next_back()).unwrap_or_default()
 }
 
 fn row(
