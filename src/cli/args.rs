@@ -7,9 +7,9 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
+pub(crate) use super::chart::args::Chart;
 pub(crate) use against::*;
 pub(crate) use report::Report;
-pub(crate) use super::chart::args::Chart;
 
 /// Reads the trajectories that agents leave behind and tells where they fail.
 #[derive(Debug, Parser)]

@@ -12,7 +12,8 @@ use super::Failure;
 use super::split::Filter;
 use crate::baseline::masked_row;
 use crate::evaluate::{Brief, Contents, Judge, JudgeState, RunRow, Timeline};
-use crate::metrics::{Failures, Foremost, Rank};
+use crate::horizon::{Places, error_places};
+use crate::metrics::{FailureGroup, Failures, Foremost, Rank};
 use crate::model::Trajectory;
 
 /// Attempts of all runs that are shown.
@@ -33,6 +34,14 @@ pub(crate) struct Kept {
     pub(crate) contents: Option<Contents>,
 }
 
+/// What was collected.
+#[derive(Default)]
+pub(crate) struct Collected {
+    pub(crate) failures: Vec<FailureGroup>,
+    pub(crate) places: Places,
+    pub(crate) kept: Vec<Kept>,
+}
+
 /// Collects from many threads.
 pub(crate) struct Collector {
     state: Mutex<State>,
@@ -43,6 +52,7 @@ pub(crate) struct Collector {
 
 struct State {
     failures: Failures,
+    places: Places,
     runs: Foremost<(RunRow, Brief)>,
     contents: Foremost<Contents>,
 }
@@ -52,6 +62,7 @@ impl Collector {
     pub(crate) fn new(filter: Option<&str>, contents: bool) -> Result<Self, Failure> {
         let state = State {
             failures: Failures::default(),
+            places: Places::default(),
             runs: Foremost::new(ATTEMPTS),
             contents: Foremost::new(CONTENTS),
         };
@@ -85,9 +96,11 @@ impl Collector {
         // Everything that takes time is done outside of the lock.
         let mut failures = Failures::default();
         failures.add(timeline, rank);
+        let places = error_places(timeline);
         let (shown, said) = {
             let Ok(mut state) = self.state.lock() else { return };
             state.failures.join(failures);
+            state.places.add(&timeline.row, &places);
             admits(&state)
         };
         // What others bring meanwhile is seen when it is offered.
@@ -103,10 +116,10 @@ impl Collector {
         }
     }
 
-    /// The groups of failures over all runs, and the runs to be shown: those that were not completed
-    /// first, each kind in the order of the input.
-    pub(crate) fn finish(self) -> (Vec<crate::metrics::FailureGroup>, Vec<Kept>) {
-        let Ok(state) = self.state.into_inner() else { return (Vec::new(), Vec::new()) };
+    /// The groups of failures and the places of errors over all runs, and the runs to be shown: those
+    /// that were not completed first, each kind in the order of the input.
+    pub(crate) fn finish(self) -> Collected {
+        let Ok(state) = self.state.into_inner() else { return Collected::default() };
         let mut said = state.contents.into_sorted().into_iter().peekable();
         let mut kept: Vec<(Rank, Kept)> = Vec::new();
         for (rank, (row, brief)) in state.runs.into_sorted() {
@@ -115,6 +128,10 @@ impl Collector {
             kept.push((rank, Kept { row, brief, contents }));
         }
         kept.sort_by_key(|(rank, kept)| (rank.class(), kept.row.place, *rank));
-        (state.failures.into_groups(), kept.into_iter().map(|(_, kept)| kept).collect())
+        Collected {
+            failures: state.failures.into_groups(),
+            places: state.places,
+            kept: kept.into_iter().map(|(_, kept)| kept).collect(),
+        }
     }
 }

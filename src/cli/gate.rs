@@ -174,13 +174,12 @@ fn write_pages(
     reading: &Reading,
     (gate, context): (&Gate, &GateContext),
 ) -> Result<(), Failure> {
-    let (failures, kept) = collector.finish();
+    let collected = collector.finish();
     let page = pages::html(Material {
         loaded,
         filter: reading.filter.as_deref(),
         set,
-        failures: &failures,
-        kept: &kept,
+        collected: &collected,
         gate: Some((gate, context)),
         warnings: context.warnings.clone(),
         contents: false,

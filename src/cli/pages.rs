@@ -4,14 +4,15 @@ use std::path::Path;
 
 use super::Failure;
 use super::analyze;
-use super::collect::Kept;
+use super::collect::Collected;
 use super::runs::{Loaded, Set};
-use crate::compare::Gate;
+use crate::compare::{Forest, Gate, thresholds};
 use crate::evaluate::RunRow;
-use crate::metrics::{Analysis, FailureGroup, step_risks};
+use crate::horizon::{ErrorGrid, Split, Survival};
+use crate::metrics::{Analysis, RetryCounts, Spent, step_risks};
 use crate::render::{
-    ConfigWire, FilterWire, GateContext, Page, PageRun, ReportParts, Stamp, WarningWire, page,
-    report_wire,
+    Chart, ConfigWire, FilterWire, GateContext, Page, PageRun, ReportParts, Stamp, Theme,
+    WarningWire, chart_svg, page, report_wire,
 };
 
 /// What a page is made of, beside the runs.
@@ -20,8 +21,7 @@ pub(crate) struct Material<'m> {
     /// `--where`.
     pub(crate) filter: Option<&'m str>,
     pub(crate) set: &'m Set,
-    pub(crate) failures: &'m [FailureGroup],
-    pub(crate) kept: &'m [Kept],
+    pub(crate) collected: &'m Collected,
     pub(crate) gate: Option<(&'m Gate, &'m GateContext)>,
     pub(crate) warnings: Vec<WarningWire>,
     /// Whether contents were asked for.
@@ -31,10 +31,11 @@ pub(crate) struct Material<'m> {
 
 /// The page.
 pub(crate) fn html(material: Material<'_>) -> String {
-    let Material { loaded, set, kept, gate, contents, .. } = material;
+    let Material { loaded, set, collected, gate, contents, .. } = material;
+    let kept = &collected.kept;
     let rows: Vec<&RunRow> = set.rows.iter().collect();
     let analysis = Analysis::of(&rows, loaded.config.metrics.as_deref(), None);
-    let mut warnings = material.warnings;
+    let mut warnings = material.warnings.clone();
     let mut inputs = analyze::inputs(set);
     let mut gate = gate.map(|(gate, context)| (gate, context.clone()));
     if !contents {
@@ -73,19 +74,55 @@ pub(crate) fn html(material: Material<'_>) -> String {
         .collect();
     let title = loaded.config.task_name.as_deref();
     let report = report_wire(&analysis, parts.clone());
+    let charts = charts(&material, &rows, &analysis);
     page(&Page {
         title,
         analysis: &analysis,
         report: &report,
         parts: &parts,
         gate: gate.as_ref().map(|(gate, context)| (*gate, context)),
-        failures: material.failures,
+        failures: &collected.failures,
         risks: &step_risks(&rows),
         runs: &runs,
         contents,
-        charts: &[],
+        charts: &charts,
         stamp: material.stamp,
     })
+}
+
+/// Width of the charts of a page, in pixels of CSS.
+const CHART: u32 = 560;
+
+/// The charts of a page, each with what it is called.
+fn charts(material: &Material<'_>, rows: &[&RunRow], analysis: &Analysis) -> Vec<(String, String)> {
+    let Material { loaded, set, collected, gate, .. } = material;
+    let held = thresholds(&set.rows, &[], &loaded.config.thresholds);
+    let survival = Survival::of(rows);
+    let retries = RetryCounts::of(rows);
+    let spent = Spent::of(rows);
+    let by_step = collected.places.grid(Split::Step);
+    let by_tool = ErrorGrid::by_tool(rows);
+    let forest = gate.filter(|(gate, _)| gate.pairing.is_some());
+    let forest = forest.map(|(gate, context)| (Forest::of_gate(gate), context));
+    let baseline = forest.as_ref().and_then(|(_, context)| context.baseline.as_ref());
+    let names = (baseline.map_or("baseline", |(name, _)| name.as_str()), "candidate");
+    let mut drawn = Vec::new();
+    let mut add = |title: &str, chart: Chart<'_>| {
+        drawn.push((title.to_owned(), chart_svg(&chart, Theme::Page, CHART)));
+    };
+    if let Some((forest, _)) = &forest {
+        add("Differences to the baseline", Chart::Compare(forest, names));
+    }
+    add("Figures with their intervals", Chart::Metrics(analysis, &held));
+    add("Runs without a failed step", Chart::Survival(&survival));
+    add("Risk of a first failed step", Chart::Hazard(&survival));
+    add("Errors by type", Chart::Errors(analysis));
+    add("Errors by step", Chart::ErrorGrid(&by_step));
+    add("Errors by tool", Chart::ErrorGrid(&by_tool));
+    add("Outcomes", Chart::Outcomes(analysis));
+    add("Retries", Chart::Retries(&retries));
+    add("What runs cost", Chart::Cost(spent.as_ref()));
+    drawn
 }
 
 /// Warnings quote values of traces: in a page without contents they say that there is one.

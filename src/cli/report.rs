@@ -37,7 +37,7 @@ pub(super) fn run(args: &Report, global: &Global) -> Outcome {
     )?;
     set.warn(global);
     set.require_runs()?;
-    let (failures, kept) = collector.finish();
+    let collected = collector.finish();
     let mut warnings: Vec<Warning> = Vec::new();
     let gate = match before {
         None => None,
@@ -83,8 +83,7 @@ pub(super) fn run(args: &Report, global: &Global) -> Outcome {
         loaded: &loaded,
         filter: reading.filter.as_deref(),
         set: &set,
-        failures: &failures,
-        kept: &kept,
+        collected: &collected,
         gate: judged,
         warnings,
         contents: args.include_content,

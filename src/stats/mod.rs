@@ -29,8 +29,8 @@ mod quantile;
 mod random;
 mod ratio;
 mod relabel;
-mod task_tests;
 mod survival;
+mod task_tests;
 
 pub use bootstrap::{Bca, bca, bca_ratio, leave_one_out, ratio_of_drawn};
 pub use categories::{bootstrap_tv, g_statistic, jensen_shannon_distance, total_variation};
@@ -57,5 +57,5 @@ pub use quantile::{median, quantile_type7};
 pub use random::SplitMix64;
 pub use ratio::{Linearisation, linearise, mean_and_error, mean_interval, ratio_mean_interval};
 pub use relabel::Design;
-pub use task_tests::permute_tasks;
 pub use survival::{Followed, LifeStep, kaplan_meier};
+pub use task_tests::permute_tasks;

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use sha2::{Digest, Sha256};
 
+use super::super::chart::chart_css;
 use super::super::gate::GateContext;
 use super::super::gate_json::gate_wire;
 use super::super::report::{AnalyzeReport, ReportParts};
@@ -150,7 +151,7 @@ fn head(page: &Page<'_>, html: &mut Html) {
     html.raw("<meta name=referrer content=no-referrer>\n<meta name=viewport content=\"width=device-width, initial-scale=1\">\n<meta name=color-scheme content=\"light dark\">\n<meta name=generator");
     html.attr("content", concat!("agenteval ", env!("CARGO_PKG_VERSION"))).raw(">\n<title>");
     html.text(&format!("{}: {}", verdict::word(page).1, title(page)));
-    html.raw("</title>\n<style>\n").raw(STYLE).raw("</style>\n</head>\n");
+    html.raw("</title>\n<style>\n").drawing(&style()).raw("</style>\n</head>\n");
 }
 
 fn bar(page: &Page<'_>, html: &mut Html) {
@@ -164,6 +165,13 @@ fn bar(page: &Page<'_>, html: &mut Html) {
     }
     html.raw("<a href=\"#failures\">Failures</a><a href=\"#runs\">Runs</a><a href=\"#made\">How it was made</a></nav>");
     html.raw("<button type=button id=theme class=js-only hidden>Theme: system</button></header>\n");
+}
+
+/// The style of the page with the colours of its charts.
+fn style() -> String {
+    STYLE
+        .replace("/*charts:light*/", &chart_css(false))
+        .replace("/*charts:dark*/", &chart_css(true))
 }
 
 fn charts(page: &Page<'_>, html: &mut Html) {
