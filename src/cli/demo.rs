@@ -8,12 +8,14 @@ mod suite;
 use std::path::{Path, PathBuf};
 
 use super::args::{Demo, Global, Output, PageForm, PageOutput, Reading};
+use super::collect::Collector;
+use super::pages::{self, Material};
 use super::runs::Loaded;
 use super::{Failure, Outcome, against, output};
 use crate::baseline::{Baseline, ConfigFile, FOLDER, Origin, Store};
 use crate::compare::{Gate, GateOptions};
 use crate::config::EvalConfig;
-use crate::render::{GateContext, gate_doc, markdown, text};
+use crate::render::{GateContext, Stamp, gate_doc, markdown, text};
 use suite::{Side, traces};
 
 /// Name of the demo's baseline.
@@ -58,13 +60,15 @@ pub(super) fn run(args: &Demo, global: &Global) -> Outcome {
         config: EvalConfig::load(&file("support.json"))?,
         path: Some(file("support.json")),
     };
-    let read = |name: &str| {
+    let collector = Collector::new(None, false)?;
+    let read = |name: &str, collector: Option<&Collector>| {
         let output = Output::from(&PageOutput { output: PageForm::Table, files: Vec::new() });
         let paths: [PathBuf; 1] = [file(name)];
-        against::read(&paths, &Reading::default(), &quiet, &loaded, &output)
+        let reading = Reading::default();
+        against::read_collecting(&paths, &reading, &quiet, &loaded, &output, collector)
     };
-    let (before, _) = read("baseline.ndjson")?;
-    let (candidate, _) = read("candidate.ndjson")?;
+    let (before, _) = read("baseline.ndjson", None)?;
+    let (candidate, set) = read("candidate.ndjson", Some(&collector))?;
     let store = Store::open(file(FOLDER));
     let origin = Origin::default();
     let config = ConfigFile {
@@ -95,12 +99,23 @@ pub(super) fn run(args: &Demo, global: &Global) -> Outcome {
     page.push_str(&match &args.keep {
         Some(folder) => {
             output::write_file(&folder.join("comment.md"), comment.as_bytes())?;
+            let report = pages::html(Material {
+                loaded: &loaded,
+                filter: None,
+                set: &set,
+                collected: &collector.finish(),
+                gate: Some((&gate, &context)),
+                warnings: Vec::new(),
+                contents: false,
+                stamp: &Stamp::default(),
+            });
+            output::write_file(&folder.join("report.html"), report.as_bytes())?;
             format!(
-                "\nThe traces, the config, the baseline and the comment are in {}. Try there:\nagenteval gate candidate.ndjson -c support.json --baseline {NAME}\n",
+                "\nThe traces, the config, the baseline, the comment and a page for reviewers (report.html) are in {}. Try there:\nagenteval gate candidate.ndjson -c support.json --baseline {NAME}\n",
                 crate::render::one_line(&folder.display().to_string())
             )
         }
-        None => "\n`agenteval demo --keep DIR` keeps the traces, the config, the baseline and the comment.\n"
+        None => "\n`agenteval demo --keep DIR` keeps the traces, the config, the baseline, the comment and a page for reviewers.\n"
             .to_owned(),
     });
     output::print(&page)

@@ -84,7 +84,7 @@ pub(crate) struct Plan {
 
 #[derive(Debug, Clone, ClapArgs)]
 pub(crate) struct Demo {
-    /// Keep the traces, the config, the baseline and the comment in this folder
+    /// Keep the traces, the config, the baseline, the comment and a page for reviewers in this folder
     #[arg(long, value_name = "DIR")]
     pub(crate) keep: Option<PathBuf>,
 }
