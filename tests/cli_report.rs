@@ -70,6 +70,8 @@ fn the_page_loads_nothing_and_allows_nothing_to_be_loaded() {
     let folder = Folder::new();
     let sides = worse();
     let page = page(&folder, &[&sides.after(), "--baseline", "main", "--store", &sides.store]);
+    // The namespace of drawings is a name; nothing is loaded from it.
+    let page = page.replace("xmlns=\"http://www.w3.org/2000/svg\"", "");
     for part in
         ["http://", "https://", "src=", "@import", "url(", "<link", "<img", "<iframe", "fetch("]
     {
@@ -259,8 +261,10 @@ fn runs_attempts_and_steps_of_a_signature_are_counted_over_all_runs() {
     let judge = Judge::new(&config);
     let mut state = judge.state();
     let mut failures = Failures::default();
+    let mut ranks = Vec::new();
     for run in [run(0, &[false, true], false), run(1, &[true, false], true), run(2, &[], true)] {
         let timeline = judge.timeline(&mut state, &run);
+        ranks.push(Rank::of(&timeline.row));
         failures.add(&timeline, Rank::of(&timeline.row));
     }
     let groups = failures.into_groups();
@@ -270,6 +274,23 @@ fn runs_attempts_and_steps_of_a_signature_are_counted_over_all_runs() {
     assert_eq!((group.runs, group.runs_lost, group.attempts), (2, 1, 2));
     let steps: Vec<(u32, u64)> = group.steps.iter().map(|(step, runs)| (*step, *runs)).collect();
     assert_eq!(steps, [(1, 1), (2, 1)]);
-    let first = Place { byte: 0, ..Place::default() };
-    assert_eq!(group.examples[0], (first, 2), "runs that were not completed first");
+    assert_eq!(group.examples[0], (ranks[0], 2), "runs that were not completed first");
+}
+
+/// Values that warnings quote are contents, in quotes or not, whatever stands in the expression.
+#[test]
+fn values_in_warnings_are_not_in_a_page_without_contents() {
+    let folder = Folder::new();
+    let config = folder.file(
+        "c.json",
+        br#"{"evaluation": {"final_passed": "final.report.contains('say \"') && final.balance > 1e9"}}"#,
+    );
+    let traces = folder.file(
+        "t.json",
+        "[{\"task_id\": \"a\", \"final\": {\"report\": \"SECRETANSWER of patient\", \"balance\": 4711.5}, \"end_reason\": \"客户张三身份证\", \"steps\": [{\"type\": \"tool\", \"status\": \"等待中\"}]}]".as_bytes(),
+    );
+    let page = page(&folder, &[&traces, "-c", &config]);
+    for said in ["SECRETANSWER", "4711.5", "张三", "等待中"] {
+        assert!(!page.contains(said), "{said}");
+    }
 }

@@ -78,6 +78,22 @@ impl Sided {
     }
 }
 
+/// Which config the baseline was saved with, where that is the likely cause.
+fn saved_with(before: &Sided, after: &Sided) -> String {
+    let stored = [before, after].into_iter().find_map(|side| side.stored.as_ref());
+    let Some(stored) = stored else { return " (-c FILE)".to_owned() };
+    let named = |config: &crate::baseline::ConfigFile| match &config.task_name {
+        Some(name) => format!("its config `{name}`"),
+        None => format!("its config of SHA-256 {}", config.sha256.get(..12).unwrap_or_default()),
+    };
+    match &stored.config {
+        Some(config) => {
+            format!(" (give {} with -c; or move the baseline with `bless`)", named(config))
+        }
+        None => " (the baseline was saved without one; or move it with `bless`)".to_owned(),
+    }
+}
+
 /// Refuses sides that were judged differently, or warns where that is allowed.
 pub(crate) fn same_judging(
     before: &Sided,
@@ -102,7 +118,8 @@ pub(crate) fn same_judging(
     );
     if !against.allow_different_config {
         return Err(Failure::usage(format!(
-            "{what}; judge both by one config (`agenteval baseline bless` moves a baseline), or compare all the same with --allow-different-config"
+            "{what}; judge both by one config{}, or compare all the same with --allow-different-config",
+            saved_with(before, after)
         )));
     }
     if !global.quiet {
@@ -113,5 +130,6 @@ pub(crate) fn same_judging(
         message: what,
         count: 1,
         place: String::new(),
+        withheld: None,
     }])
 }

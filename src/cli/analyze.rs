@@ -45,6 +45,7 @@ pub(super) fn run(args: &Analyze, global: &Global) -> Outcome {
             message: format!("--by {}: no run records it", by.key()),
             count: 1,
             place: String::new(),
+            withheld: None,
         });
     }
     let analysis = Analysis::of(&rows, loaded.config.metrics.as_deref(), split);
@@ -118,6 +119,7 @@ pub(super) fn warning(warning: &Warning) -> WarningWire {
         message: warning.message.clone(),
         count: warning.count,
         place: warning.place.clone(),
+        withheld: warning.withheld.clone(),
     }
 }
 

@@ -27,6 +27,8 @@ const CONTENTS: u64 = 4 << 20;
 
 /// A run that a page shows.
 pub(crate) struct Kept {
+    /// Its rank among all runs, by which failures name it.
+    pub(crate) rank: Rank,
     /// Its row, masked.
     pub(crate) row: RunRow,
     pub(crate) brief: Brief,
@@ -125,7 +127,7 @@ impl Collector {
         for (rank, (row, brief)) in state.runs.into_sorted() {
             while said.next_if(|(other, _)| *other < rank).is_some() {}
             let contents = said.next_if(|(other, _)| *other == rank).map(|(_, contents)| contents);
-            kept.push((rank, Kept { row, brief, contents }));
+            kept.push((rank, Kept { rank, row, brief, contents }));
         }
         kept.sort_by_key(|(rank, kept)| (rank.class(), kept.row.place, *rank));
         Collected {

@@ -38,6 +38,13 @@ pub(super) fn run(args: &Demo, global: &Global) -> Outcome {
     let temporary;
     let folder: &Path = match &args.keep {
         Some(folder) => {
+            // Nothing of a person's is written over.
+            if std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some()) {
+                return Err(Failure::usage(format!(
+                    "--keep {}: the folder is not empty; name a new one",
+                    folder.display()
+                )));
+            }
             std::fs::create_dir_all(folder).map_err(|error| unwritten(folder, &error))?;
             folder
         }
@@ -85,7 +92,8 @@ pub(super) fn run(args: &Demo, global: &Global) -> Outcome {
         baseline: Some((baseline.name.clone(), baseline.sha256.clone())),
         store: None,
         reading: vec!["-c".to_owned(), "support.json".to_owned()],
-        candidate: vec!["candidate.ndjson".to_owned()],
+        // Without --keep there is nothing left to show or to accept.
+        candidate: vec![if args.keep.is_some() { "candidate.ndjson" } else { "-" }.to_owned()],
         warnings: Vec::new(),
     };
     let doc = gate_doc(&gate, &context);

@@ -35,7 +35,7 @@ pub(super) fn run(args: &Args, global: &Global) -> Outcome {
             Err(BaselineError::Missing { .. }) => {
                 let error = baseline::store(&args.against.store)?.missing(name);
                 return Err(Failure::usage(format!(
-                    "{error}; `agenteval baseline save {name} PATH...` makes one, --baseline-missing warn lets a first run pass"
+                    "{error}; --baseline-missing warn lets a first run pass"
                 )));
             }
             Err(error) => return Err(error.into()),
@@ -84,6 +84,7 @@ pub(super) fn run(args: &Args, global: &Global) -> Outcome {
             message: notice.message.clone(),
             count: notice.count,
             place: String::new(),
+            withheld: None,
         };
         warnings.push(said(global, warning));
     }
@@ -109,7 +110,8 @@ pub(super) fn run(args: &Args, global: &Global) -> Outcome {
 }
 
 fn told(global: &Global, code: &str, message: String) -> Warning {
-    said(global, Warning { code: code.to_owned(), message, count: 1, place: String::new() })
+    let (code, place) = (code.to_owned(), String::new());
+    said(global, Warning { code, message, count: 1, place, withheld: None })
 }
 
 /// Prints a warning that reading did not.

@@ -79,7 +79,8 @@ fn starter(name: &str) -> String {
     "mid_term_recovery_rate",
     "final_completion_rate",
     "avg_retry_count"
-  ]
+  ],
+  "gate": {{"metrics": ["final_completion_rate"]}}
 }}
 "#
     )

@@ -12,7 +12,7 @@ use crate::horizon::{ErrorGrid, Split, Survival};
 use crate::metrics::{Analysis, RetryCounts, Spent, step_risks};
 use crate::render::{
     Chart, ConfigWire, FilterWire, GateContext, Page, PageRun, ReportParts, Stamp, Theme,
-    WarningWire, chart_svg, page, report_wire,
+    WarningWire, chart_svg, mask, page, report_wire,
 };
 
 /// What a page is made of, beside the runs.
@@ -38,6 +38,8 @@ pub(crate) fn html(material: Material<'_>) -> String {
     let mut warnings = material.warnings.clone();
     let mut inputs = analyze::inputs(set);
     let mut gate = gate.map(|(gate, context)| (gate, context.clone()));
+    // Names of files are names too.
+    inputs.iter_mut().for_each(|input| input.path = mask(&input.path));
     if !contents {
         warnings.iter_mut().for_each(withhold);
         for reason in inputs.iter_mut().filter_map(|input| input.left_out.as_mut()) {
@@ -61,11 +63,12 @@ pub(crate) fn html(material: Material<'_>) -> String {
         thresholds: analyze::thresholds(&loaded.config, &analysis, &rows),
         warnings,
     };
-    let places: Vec<String> = kept.iter().map(|kept| set.locate(&kept.row)).collect();
+    let places: Vec<String> = kept.iter().map(|kept| mask(&set.locate(&kept.row))).collect();
     let runs: Vec<PageRun<'_>> = kept
         .iter()
         .zip(&places)
         .map(|(kept, place)| PageRun {
+            rank: kept.rank,
             row: &kept.row,
             brief: &kept.brief,
             contents: kept.contents.as_ref(),
@@ -127,9 +130,10 @@ fn charts(material: &Material<'_>, rows: &[&RunRow], analysis: &Analysis) -> Vec
 
 /// Warnings quote values of traces: in a page without contents they say that there is one.
 fn withhold(warning: &mut WarningWire) {
-    warning.message = match warning.code.as_str() {
-        "unreadable_score" => "a score is no number, so it decides nothing".to_owned(),
-        _ => without_quotes(&warning.message),
+    warning.message = match (warning.withheld.take(), warning.code.as_str()) {
+        (Some(message), _) => message,
+        (None, "unreadable_score") => "a score is no number, so it decides nothing".to_owned(),
+        (None, _) => without_quotes(&warning.message),
     };
 }
 

@@ -65,6 +65,7 @@ pub(super) fn run(args: &Report, global: &Global) -> Outcome {
                 message: notice.message.clone(),
                 count: notice.count,
                 place: String::new(),
+                withheld: None,
             }));
             Some((gate, before))
         }
@@ -122,7 +123,7 @@ fn stored(args: &Report, name: &str) -> Result<Sided, Failure> {
         Err(BaselineError::Missing { .. }) => {
             let error = store.missing(name);
             Err(Failure::usage(format!(
-                "{error}; `agenteval baseline save {name} PATH...` makes one, and without --baseline the page has the figures alone"
+                "{error}; without --baseline the page has the figures alone"
             )))
         }
         Err(error) => Err(error.into()),

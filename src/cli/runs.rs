@@ -23,6 +23,8 @@ pub(crate) struct Warning {
     pub(crate) message: String,
     pub(crate) count: u64,
     pub(crate) place: String,
+    /// The message without values of traces, where they stand otherwise than in quotes.
+    pub(crate) withheld: Option<String>,
 }
 
 /// A config, and where it is from.
@@ -141,6 +143,7 @@ pub(crate) fn read_texts<T: Send>(
             message: finding.to_string(),
             count: 1,
             place: "--where".to_owned(),
+            withheld: Some(finding.without_values()),
         })
     }));
     warnings.extend(note_warnings(&seen.notes, &tally));
@@ -231,6 +234,7 @@ fn expression_warnings(config: &EvalConfig, seen: &Seen) -> Result<Vec<Warning>,
                 message,
                 count: finding.count(),
                 place: String::new(),
+                withheld: Some(format!("{name}: {}", finding.without_values())),
             });
         }
     }
@@ -271,6 +275,12 @@ fn note_warnings(notes: &Notes, tally: &Tally) -> Vec<Warning> {
                 message: text(code, detail),
                 count: *count,
                 place: tally.locate(*place),
+                // Statuses and scores are texts of traces.
+                withheld: matches!(
+                    code,
+                    "unknown_status" | "unknown_run_status" | "unreadable_score"
+                )
+                .then(|| text(code, "…")),
             });
         }
         if details.more > 0 {
@@ -279,6 +289,7 @@ fn note_warnings(notes: &Notes, tally: &Tally) -> Vec<Warning> {
                 message: "and others of this kind".to_owned(),
                 count: details.more,
                 place: String::new(),
+                withheld: None,
             });
         }
     }
@@ -295,7 +306,13 @@ fn tally_warnings(tally: &Tally) -> Vec<Warning> {
         let at = *known.entry((code.to_owned(), message.clone())).or_insert(next);
         match warnings.get_mut(at) {
             Some(warning) => warning.count += count,
-            None => warnings.push(Warning { code: code.to_owned(), message, count, place }),
+            None => warnings.push(Warning {
+                code: code.to_owned(),
+                message,
+                count,
+                place,
+                withheld: None,
+            }),
         }
     };
     for file in &tally.files {
@@ -333,7 +350,13 @@ fn row_warnings(rows: &[RunRow], config: &EvalConfig, tally: &Tally) -> Vec<Warn
     let mut add = |code: &str, message: String, count: usize, row: Option<&RunRow>| {
         let place = row.map(|row| tally.locate(row.place));
         let place = place.unwrap_or_default();
-        warnings.push(Warning { code: code.to_owned(), message, count: count as u64, place });
+        warnings.push(Warning {
+            code: code.to_owned(),
+            message,
+            count: count as u64,
+            place,
+            withheld: None,
+        });
     };
     let mut ids = std::collections::HashSet::new();
     let mut trials = std::collections::HashSet::new();

@@ -40,14 +40,47 @@ pub struct Guard {
     pub fired: bool,
 }
 
+/// A task that completed a smaller share of its trials than before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FallenTask {
+    /// Its id.
+    pub task_id: String,
+    /// Completed trials of the baseline, and all.
+    pub baseline: (u64, u64),
+    /// Completed trials of the candidate, and all, lost ones among them.
+    pub candidate: (u64, u64),
+}
+
+/// Completed trials, and all that ended.
+fn counts(rows: &[&RunRow]) -> (u64, u64) {
+    let ended = rows.iter().filter(|row| row.counts_as_ended());
+    let completed = ended.clone().filter(|row| row.completed()).count() as u64;
+    (completed, ended.count() as u64)
+}
+
+/// Tasks that fell without being broken: the hardest drops first, then by id.
+#[must_use]
+#[expect(clippy::cast_precision_loss, reason = "numbers of trials")]
+pub(super) fn fallen_tasks(pairing: &Pairing<'_>) -> Vec<FallenTask> {
+    let mut fallen: Vec<(f64, FallenTask)> = Vec::new();
+    for task in &pairing.tasks {
+        let (before, (passed, of)) = (counts(&task.baseline), counts(&task.candidate));
+        let after = (passed, of + u64::from(task.lost));
+        let share = |(passed, of): (u64, u64)| passed as f64 / of.max(1) as f64;
+        let drop = share(before) - share(after);
+        let broken = before.0 == before.1 && after.0 == 0;
+        if before.1 > 0 && after.1 > 0 && drop > 0.0 && !broken {
+            let (task_id, baseline, candidate) = (task.id.to_owned(), before, after);
+            fallen.push((drop, FallenTask { task_id, baseline, candidate }));
+        }
+    }
+    fallen.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.task_id.cmp(&b.1.task_id)));
+    fallen.into_iter().map(|(_, task)| task).collect()
+}
+
 /// The broken tasks, sorted by id.
 #[must_use]
 pub fn broken_tasks(pairing: &Pairing<'_>) -> Vec<BrokenTask> {
-    let counts = |rows: &[&RunRow]| {
-        let ended = rows.iter().filter(|row| row.counts_as_ended());
-        let completed = ended.clone().filter(|row| row.completed()).count() as u64;
-        (completed, ended.count() as u64)
-    };
     pairing
         .tasks
         .iter()

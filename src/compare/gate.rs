@@ -6,7 +6,7 @@
 //! have mostly found too, so that identical candidates fail in at most alpha of all cases but for
 //! chance (`docs/gate-calibration.md`).
 
-use super::broken::{BrokenTask, Guard, broken_tasks};
+use super::broken::{BrokenTask, FallenTask, Guard, broken_tasks, fallen_tasks};
 use super::errors::ErrorChanges;
 use super::evidence::{Evidence, Kind, TestOptions, count};
 use super::needed::{Needed, SizeLevels};
@@ -88,6 +88,8 @@ pub struct Gate {
     pub guard: Option<Guard>,
     /// Tasks that worked and do not any more.
     pub broken_tasks: Vec<BrokenTask>,
+    /// Tasks that completed fewer of their trials without being broken, the hardest drops first.
+    pub fallen_tasks: Vec<FallenTask>,
     /// The config's bounds.
     pub thresholds: Vec<HeldThreshold>,
     /// How errors differ.
@@ -135,6 +137,7 @@ impl Gate {
             levels: levels(options),
             guard: None,
             broken_tasks: Vec::new(),
+            fallen_tasks: Vec::new(),
             thresholds,
             errors: ErrorChanges::default(),
             notices,
@@ -187,6 +190,7 @@ impl Gate {
             verdict: Verdict::Pass,
             errors: ErrorChanges::of(&pairing, &options.tests),
             broken_tasks: broken_tasks(&pairing),
+            fallen_tasks: fallen_tasks(&pairing),
             pairing: Some(PairingSummary::of(&pairing, pairing_failures)),
             metrics: gated,
             levels,

@@ -21,7 +21,7 @@ mod thresholds;
 mod unpaired;
 mod verdict;
 
-pub use broken::{BrokenTask, GUARD_SHARE, Guard, broken_tasks};
+pub use broken::{BrokenTask, FallenTask, GUARD_SHARE, Guard, broken_tasks};
 pub use comparison::{ComparedMetric, Comparison};
 pub use errors::{ErrorChanges, ErrorSignature, LEAST_SHIFT, MixShift};
 pub use evidence::{Evidence, Kind, POWER, Spread, TestOptions};

@@ -137,8 +137,9 @@ fn brief(attempt: &TimelineAttempt, step: u32, words: &mut Words) -> BriefAttemp
 }
 
 /// Whether a text is a label such as `max_steps`, not something that was said.
-fn is_word(text: &str) -> bool {
-    text.chars().count() <= 40 && !text.is_empty() && !text.contains(char::is_whitespace)
+pub(crate) fn is_word(text: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_.:-".contains(c);
+    (1..=40).contains(&text.len()) && text.chars().all(plain)
 }
 
 fn cut(word: &str) -> Box<str> {
@@ -180,7 +181,7 @@ mod tests {
         assert_eq!(&*cut(&format!("tool_sk-{body}")), &*format!("tool_sk-{body}"));
         assert!(!cut(&format!("key sk-{body}")).contains(&body));
         assert_eq!(cut(&"长".repeat(500)).chars().count(), 201);
-        assert!(is_word("max_steps") && is_word("等待"));
+        assert!(is_word("max_steps") && !is_word("等待"));
         assert!(!is_word("the user said no") && !is_word("") && !is_word(&"x".repeat(41)));
     }
 }

@@ -17,6 +17,7 @@ mod run_fields;
 mod timeline;
 
 pub use attempt::Verdict;
+pub(crate) use brief::is_word;
 pub use brief::{Brief, BriefAttempt, BriefStep, MOST_ATTEMPTS};
 pub use contents::{ContentKind, Contents, MOST_CHARACTERS, RecordedText};
 pub use judge::{Judge, JudgeState, Notes};

@@ -371,6 +371,15 @@ impl Finding {
         }
     }
 
+    /// The finding without the values that were seen, which are contents of traces.
+    #[must_use]
+    pub fn without_values(&self) -> String {
+        match self {
+            Self::NeverTrue { evaluations, .. } => format!("is true for none of {evaluations}"),
+            Self::AbsentEverywhere { .. } | Self::Unevaluable { .. } => self.to_string(),
+        }
+    }
+
     /// In how many attempts or runs.
     #[must_use]
     pub const fn count(&self) -> u64 {

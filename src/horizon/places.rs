@@ -95,8 +95,9 @@ impl Places {
         self.left_out += u64::from(row.mid.is_none() && row.failed_all > 0);
         for place in places {
             // Only what a grid can show is kept of a long run: its position and its tenth.
-            let tenth =
-                (u64::from(place.step.max(1) - 1) * 10 / u64::from(place.steps.max(1))).min(9);
+            // By where the step ends: the last step of any run is in the last tenth.
+            let (step, steps) = (u64::from(place.step.max(1)), u64::from(place.steps.max(1)));
+            let tenth = ((step * 10 - 1) / steps).min(9);
             let key = (place.step, u32::try_from(tenth).unwrap_or(9));
             let of_kind = match self.counts.get_mut(&place.kind) {
                 Some(of_kind) => of_kind,

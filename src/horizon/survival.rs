@@ -94,7 +94,7 @@ impl Survival {
             left_out: (rows.len() - followed.len()) as u64,
             tasks: u64::from(tasks),
             last,
-            median: table.iter().find(|step| step.survival <= 0.5).map(|step| step.time),
+            median: table.iter().find(|step| step.survival <= 0.5 + 1e-9).map(|step| step.time),
             hazard: hazard(&followed, tasks, last, &table),
             start: start(&followed, tasks),
             table,

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::foremost::Rank;
 use crate::evaluate::{Timeline, Verdict};
-use crate::model::{Place, mask};
+use crate::model::mask;
 
 /// Example runs of a group.
 pub const EXAMPLES: usize = 5;
@@ -28,7 +28,7 @@ pub struct FailureGroup {
     /// Runs that have it by the position of the step; empty where the order is unknown.
     pub steps: BTreeMap<u32, u64>,
     /// Runs to look at, with the step where each has it first.
-    pub examples: Vec<(Place, u32)>,
+    pub examples: Vec<(Rank, u32)>,
 }
 
 /// Error type and tool.
@@ -46,7 +46,7 @@ struct Building {
     runs_lost: u64,
     attempts: u64,
     steps: BTreeMap<u32, u64>,
-    examples: BTreeMap<Rank, (Place, u32)>,
+    examples: BTreeMap<Rank, u32>,
 }
 
 impl Building {
@@ -93,7 +93,7 @@ impl Failures {
                 runs_lost: u64::from(!row.completed()),
                 attempts,
                 steps: steps.map(|step| (step, 1)).collect(),
-                examples: BTreeMap::from([(rank, (row.place, first))]),
+                examples: BTreeMap::from([(rank, first)]),
             });
         }
     }
@@ -118,7 +118,7 @@ impl Failures {
                 runs_lost: group.runs_lost,
                 attempts: group.attempts,
                 steps: group.steps,
-                examples: group.examples.into_values().collect(),
+                examples: group.examples.into_iter().collect(),
             })
             .collect();
         groups.sort_by(|a, b| {

@@ -18,39 +18,58 @@ const fn pattern(hints: &'static [&'static str], source: &'static str) -> Patter
     Pattern { hints, source, regex: OnceLock::new() }
 }
 
-static PATTERNS: [Pattern; 14] = [
+// What stands before a secret may also be an escape of JSON: text is masked as it was written.
+static PATTERNS: [Pattern; 15] = [
     // Private keys, whole, and cut off ones to the end of the text.
     pattern(
         &["private key"],
         r"(?s)(?P<keep>-----BEGIN [A-Z ]*PRIVATE KEY-----).*?(?:-----END [A-Z ]*PRIVATE KEY-----|\z)",
     ),
     // Authorization headers, and bearer or basic credentials anywhere.
-    pattern(&["bearer", "basic"], r"(?i)(?P<keep>\b(?:bearer|basic)\s+)[A-Za-z0-9._~+/=-]{8,}"),
+    pattern(
+        &["bearer", "basic"],
+        r"(?i)(?P<keep>(?:\b|\\[nrtbf]|\\u[0-9a-fA-F]{4})(?:bearer|basic)\s+)[A-Za-z0-9._~+/=-]{8,}",
+    ),
     // Keys and tokens with a known head.
     pattern(
         &["sk-", "sk_", "pk-", "pk_", "rk-", "rk_"],
-        r"(?P<keep>\b(?:sk|pk|rk)[-_](?:(?:proj|ant|live|test|or|svcacct)[-_])?)[A-Za-z0-9_-]{12,}",
+        r"(?P<keep>(?:\b|\\[nrtbf]|\\u[0-9a-fA-F]{4})(?:sk|pk|rk)[-_](?:(?:proj|ant|live|test|or|svcacct)[-_])?)[A-Za-z0-9_-]{12,}",
     ),
     pattern(
         &["gh", "glpat", "npm", "hf", "xox", "dop_v1", "shpat"],
-        r"(?P<keep>\b(?:ghp|gho|ghu|ghs|ghr|glpat|npm|hf|xox[abposr]|dop_v1|shpat)[-_])[A-Za-z0-9_-]{10,}",
+        r"(?P<keep>(?:\b|\\[nrtbf]|\\u[0-9a-fA-F]{4})(?:ghp|gho|ghu|ghs|ghr|glpat|npm|hf|xox[abposr]|dop_v1|shpat)[-_])[A-Za-z0-9_-]{10,}",
     ),
-    pattern(&["github_pat_"], r"(?P<keep>\bgithub_pat_)[A-Za-z0-9_]{20,}"),
-    pattern(&["akia", "asia"], r"(?P<keep>\b(?:AKIA|ASIA))[A-Z0-9]{12,}"),
-    pattern(&["aiza"], r"(?P<keep>\bAIza)[A-Za-z0-9_-]{30,}"),
+    pattern(
+        &["github_pat_"],
+        r"(?P<keep>(?:\b|\\[nrtbf]|\\u[0-9a-fA-F]{4})github_pat_)[A-Za-z0-9_]{20,}",
+    ),
+    pattern(
+        &["akia", "asia"],
+        r"(?P<keep>(?:\b|\\[nrtbf]|\\u[0-9a-fA-F]{4})(?:AKIA|ASIA))[A-Z0-9]{12,}",
+    ),
+    pattern(&["aiza"], r"(?P<keep>(?:\b|\\[nrtbf]|\\u[0-9a-fA-F]{4})AIza)[A-Za-z0-9_-]{30,}"),
     // JSON web tokens.
-    pattern(&["eyj"], r"(?P<keep>\beyJ)[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?"),
+    pattern(
+        &["eyj"],
+        r"(?P<keep>(?:\b|\\[nrtbf]|\\u[0-9a-fA-F]{4})eyJ)[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?",
+    ),
     // Passwords inside addresses.
-    pattern(&["://"], r"(?P<keep>\b[a-z][a-z0-9+.-]*://[^\s/:@]{1,64}:)[^\s/@]{1,256}@"),
+    pattern(
+        &["://"],
+        r"(?P<keep>(?:\b|\\[nrtbf]|\\u[0-9a-fA-F]{4})[a-z][a-z0-9+.-]*://[^\s/:@]{1,64}:)[^\s/@]{1,256}@",
+    ),
     // Cookies, storage keys, bot tokens.
-    pattern(&["cookie"], r"(?i)(?P<keep>\b(?:set-)?cookie:\s*)[^\r\n]{4,}"),
+    pattern(
+        &["cookie"],
+        r"(?i)(?P<keep>(?:\b|\\[nrtbf]|\\u[0-9a-fA-F]{4})(?:set-)?cookie:\s*)[^\r\n]{4,}",
+    ),
     pattern(
         &["accountkey=", "accesskey="],
-        r"(?P<keep>\b(?:Account|SharedAccess)Key=)[A-Za-z0-9+/=]{16,}",
+        r"(?P<keep>(?:\b|\\[nrtbf]|\\u[0-9a-fA-F]{4})(?:Account|SharedAccess)Key=)[A-Za-z0-9+/=]{16,}",
     ),
     pattern(
         &["0:", "1:", "2:", "3:", "4:", "5:", "6:", "7:", "8:", "9:"],
-        r"(?P<keep>\b\d{8,10}:)[A-Za-z0-9_-]{30,}",
+        r"(?P<keep>(?:\b|\\[nrtbf]|\\u[0-9a-fA-F]{4})\d{8,10}:)[A-Za-z0-9_-]{30,}",
     ),
     // Assignments to names that say what they are. A name that ends in `token` is one; `tokens` are
     // what models count.
@@ -63,10 +82,16 @@ static PATTERNS: [Pattern; 14] = [
             "token\"",
             "token'",
             "token ",
+            "token\\",
             "passw",
             "credential",
         ],
-        r#"(?i)(?P<keep>\b(?:[a-z0-9_.-]*(?:api[-_]?key|secret|passw(?:or)?d|credential|private[-_]?key)[a-z0-9_.-]*|(?:[a-z0-9_.-]*[_.-])?token)["']?\s*[:=]\s*["']?)[^\s"',;&}\]]{6,}"#,
+        r#"(?i)(?P<keep>(?:\b|\\[nrtbf]|\\u[0-9a-fA-F]{4})(?:[a-z0-9_.-]*(?:api[-_]?key|secret|passw(?:or)?d|credential|private[-_]?key)[a-z0-9_.-]*|(?:[a-z0-9_.-]*[_.-]|access|refresh|auth|id|session|bearer|csrf)?token)\\*["']?\s*[:=]\s*(?:\[\s*\\*["']|\\*["']?))[^\s"',;&}\]\\]{6,}"#,
+    ),
+    // Fields of headers, also in JSON inside of JSON.
+    pattern(
+        &["authorization", "cookie"],
+        r#"(?i)(?P<keep>["'](?:proxy-)?(?:authorization|(?:set-)?cookie)\\*["']\s*[:=]\s*\[?\s*\\*["'])[^"'\\]{6,}"#,
     ),
     // Values that a warning shows of such a field.
     pattern(
@@ -137,6 +162,27 @@ mod tests {
             let masked = mask(&secret);
             assert!(masked.contains("[masked]"), "{masked}");
             assert!(!masked.contains(&body) && !masked.contains(&upper), "{masked}");
+            assert_eq!(mask(&masked), masked, "masking again changes nothing");
+        }
+    }
+
+    #[test]
+    fn secrets_behind_escapes_and_in_json_inside_of_json_are_masked() {
+        let body = "Ab1".repeat(14);
+        for text in [
+            format!(r"a\nghp_{body}"),
+            format!(r"a\tsk-proj-{body}"),
+            format!(r"\uff1ask-{body}"),
+            format!(r"x\nBearer {body}"),
+            format!(r#"{{"arguments": "{{\"api_key\": \"{body}\"}}"}}"#),
+            format!(r#"{{"a": "{{\\\"password\\\": \\\"{body}\\\"}}"}}"#),
+            format!(r#"{{"password": ["{body}"]}}"#),
+            format!(r#"{{"refreshToken": "{body}"}}"#),
+            format!(r#"{{"authorization": "{body}"}}"#),
+            format!(r#"{{"Set-Cookie": "{body}"}}"#),
+        ] {
+            let masked = mask(&text);
+            assert!(!masked.contains(&body), "{masked}");
             assert_eq!(mask(&masked), masked, "masking again changes nothing");
         }
     }

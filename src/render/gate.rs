@@ -60,6 +60,9 @@ pub fn gate_doc(gate: &Gate, context: &GateContext) -> Doc {
         doc.line(threshold_sentence(held));
     }
     broken(gate, &mut doc);
+    if gate.guard.is_some_and(|guard| guard.fired) {
+        fallen(gate, &mut doc);
+    }
     error_lines(gate, &mut doc);
     if gate.verdict == Verdict::Inconclusive && !gate.metrics.is_empty() {
         doc.line("inconclusive: these runs show neither that it is worse nor that it is not");
@@ -265,6 +268,23 @@ fn broken(gate: &Gate, doc: &mut Doc) {
     more(gate.broken_tasks.len(), BROKEN, doc);
 }
 
+/// What the guard saw: tasks that completed fewer of their trials, the hardest drops first.
+fn fallen(gate: &Gate, doc: &mut Doc) {
+    let share = |(passed, of): (u64, u64)| format!("{}/{}", count(passed), count(of));
+    let rows = gate.fallen_tasks.iter().take(BROKEN);
+    doc.table(Table {
+        columns: vec![
+            Column::elastic("fallen task"),
+            Column::right("baseline"),
+            Column::right("candidate"),
+        ],
+        rows: rows
+            .map(|task| vec![task.task_id.clone(), share(task.baseline), share(task.candidate)])
+            .collect(),
+    });
+    more(gate.fallen_tasks.len(), BROKEN, doc);
+}
+
 /// Says how much of a list is left out.
 pub(super) fn more(all: usize, shown: usize, doc: &mut Doc) {
     if let Some(left) = all.checked_sub(shown).filter(|left| *left > 0) {
@@ -303,7 +323,12 @@ fn next_lines(gate: &Gate, context: &GateContext, doc: &mut Doc) {
         flags.push_str(&format!(" {flag} {value}"));
     }
     paths.push_str(&flags);
-    let task = gate.broken_tasks.iter().find_map(|task| quoted(&task.task_id));
+    let lost = |id: &String| {
+        gate.pairing.as_ref().is_some_and(|pairing| pairing.baseline_only.contains(id))
+    };
+    let broken = gate.broken_tasks.iter().map(|task| &task.task_id);
+    let fallen = gate.fallen_tasks.iter().map(|task| &task.task_id);
+    let task = broken.chain(fallen).filter(|id| !lost(id)).find_map(|id| quoted(id));
     if let Some(task) = task {
         doc.command("next", format!("agenteval show {task} {paths}"));
     }
@@ -311,8 +336,9 @@ fn next_lines(gate: &Gate, context: &GateContext, doc: &mut Doc) {
         None => Some(String::new()),
         Some(store) => quoted(store).map(|store| format!(" --store {store}")),
     };
-    if let (Verdict::Regression, Some((name, _)), Some(store)) =
-        (gate.verdict, &context.baseline, store)
+    let failed = gate.pairing.as_ref().is_some_and(|pairing| !pairing.failures.is_empty());
+    if let (Verdict::Regression, false, Some((name, _)), Some(store)) =
+        (gate.verdict, failed, &context.baseline, store)
         && let Some(name) = quoted(name)
     {
         doc.command(

@@ -48,6 +48,7 @@ pub fn plain(number: f64, decimals: usize) -> String {
 pub fn seconds(seconds: f64) -> String {
     let whole = seconds.round() as u64;
     match seconds {
+        s if s > 0.0 && s < 0.005 => format!("{:.2} ms", s * 1000.0),
         s if s < 10.0 => format!("{s:.2} s"),
         s if s < 100.0 => format!("{s:.1} s"),
         s if s < 3600.0 => format!("{} min {:02} s", whole / 60, whole % 60),

@@ -269,6 +269,9 @@ pub struct WarningWire {
     /// Where first.
     #[serde(rename = "where")]
     pub place: String,
+    /// The message without values of traces, for pages without contents.
+    #[serde(skip)]
+    pub withheld: Option<String>,
 }
 
 /// What a report is made of, beside the analysis.

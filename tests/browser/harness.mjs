@@ -56,6 +56,7 @@ export async function run() {
   }
   await browser.close();
   if (existsSync(folder)) rmSync(folder, { recursive: true });
+  if (tests.length === 0) failed += 1;
   console.log(`test result: ${failed ? "FAILED" : "ok"}. ${tests.length - failed} passed; ${failed} failed`);
   process.exitCode = failed ? 1 : 0;
 }

@@ -24,7 +24,10 @@ pub(super) fn draw(width: u32, timeline: &Timeline) -> Canvas {
     let title = format!("Run {}: {}", safe(name), row.outcome.name());
     let mut facts = Vec::new();
     facts.extend(
-        row.task_id.as_deref().filter(|task| *task != name).map(|task| format!("task {task}")),
+        row.task_id
+            .as_deref()
+            .filter(|task| *task != name)
+            .map(|task| format!("task {}", safe(task))),
     );
     facts.extend(row.limit.map(|limit| format!("passed {}", limit.name())));
     for (number, noun) in [(row.steps, "step"), (row.attempts, "attempt")] {
@@ -45,7 +48,7 @@ pub(super) fn draw(width: u32, timeline: &Timeline) -> Canvas {
     steps(&mut canvas, timeline, timed);
     legend(&mut canvas, timeline);
     if !timeline.never_reached.is_empty() {
-        canvas.note(&format!("never reached: {}", timeline.never_reached.join(", ")));
+        canvas.note(&format!("never reached: {}", safe(&timeline.never_reached.join(", "))));
     }
     canvas.height += 8.0;
     canvas

@@ -98,11 +98,13 @@ fn push(data: &mut Data, words: &mut Words, run: &PageRun<'_>, key: &str) {
     data.trial.push(words.label(row.trial.as_deref()));
     data.agent.push(words.label(row.agent.as_deref()));
     data.model.push(words.label(row.model.as_deref()));
-    data.status.push(words.label(row.status.as_deref()));
+    // A longer status is something that was said.
+    let status = row.status.as_deref().filter(|status| crate::evaluate::is_word(status));
+    data.status.push(words.label(status));
     let tags: Vec<String> = row.tags.iter().map(|(key, value)| format!("{key}={value}")).collect();
     data.tags.push(words.put(&tags.join(" ")));
     data.outcome.push(words.put(&outcome(run)));
-    data.class.push(crate::metrics::Rank::of(row).class());
+    data.class.push(run.rank.class());
     let known = |number: u32| if row.steps_unknown { -1 } else { i64::from(number) };
     data.steps.push(known(row.steps));
     data.attempts.push(known(row.attempts));

@@ -13,8 +13,7 @@ use super::writer::Html;
 use super::{compare, data, failures, made, metrics, runs, verdict};
 use crate::compare::Gate;
 use crate::evaluate::{Brief, Contents, RunRow};
-use crate::metrics::{Analysis, FailureGroup, StepRisk};
-use crate::model::Place;
+use crate::metrics::{Analysis, FailureGroup, Rank, StepRisk};
 
 const STYLE: &str = include_str!("report.css");
 const SCRIPT: &str = include_str!("report.js");
@@ -58,6 +57,8 @@ pub struct Stamp {
 /// One run that is shown.
 #[derive(Debug, Clone, Copy)]
 pub struct PageRun<'p> {
+    /// Its rank among all runs, by which failures name it.
+    pub rank: Rank,
     /// Its row, masked.
     pub row: &'p RunRow,
     /// Its timeline.
@@ -71,7 +72,7 @@ pub struct PageRun<'p> {
 /// What links call each run: its id, or its place where it has none of its own.
 pub(super) struct Keys<'p> {
     keys: Vec<String>,
-    by_place: BTreeMap<Place, usize>,
+    by_rank: BTreeMap<Rank, usize>,
     runs: &'p [PageRun<'p>],
 }
 
@@ -91,8 +92,8 @@ impl<'p> Keys<'p> {
             // Several runs may stand at one place.
             None => format!("{}#{at}", one_line(run.place)),
         };
-        let places = runs.iter().enumerate().rev().map(|(at, run)| (run.row.place, at));
-        Self { keys: runs.iter().enumerate().map(key).collect(), by_place: places.collect(), runs }
+        let ranks = runs.iter().enumerate().rev().map(|(at, run)| (run.rank, at));
+        Self { keys: runs.iter().enumerate().map(key).collect(), by_rank: ranks.collect(), runs }
     }
 
     /// The key of a shown run.
@@ -100,9 +101,9 @@ impl<'p> Keys<'p> {
         self.keys.get(at).map_or("", String::as_str)
     }
 
-    /// The shown run at a place.
-    pub(super) fn at(&self, place: Place) -> Option<(usize, &'p PageRun<'p>)> {
-        let at = *self.by_place.get(&place)?;
+    /// The shown run of a rank.
+    pub(super) fn at(&self, rank: Rank) -> Option<(usize, &'p PageRun<'p>)> {
+        let at = *self.by_rank.get(&rank)?;
         self.runs.get(at).map(|run| (at, run))
     }
 }

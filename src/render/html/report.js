@@ -53,7 +53,12 @@
     const button = event.target.closest("button[data-error], button[data-task]");
     if (!button) return;
     byId("f-outcome").value = byId("f-text").value = "";
-    byId("f-error").value = button.dataset.error === undefined ? "" : wordOf(button.dataset.error);
+    const error = button.dataset.error === undefined ? "" : wordOf(button.dataset.error) || "none";
+    // What is in no shown run, or beyond those that are listed, is still asked for.
+    if (error && ![...byId("f-error").options].some((option) => option.value === error)) {
+      byId("f-error").append(make("option", { value: error, text: button.dataset.error }));
+    }
+    byId("f-error").value = error;
     byId("f-task").value = button.dataset.task || "";
     refresh();
     byId("runs").scrollIntoView();
@@ -92,6 +97,7 @@
     return at > 0 ? String(at) : "";
   }
   function seconds(value) {
+    if (value > 0 && value < 0.005) return (value * 1000).toFixed(2) + " ms";
     if (value < 10) return value.toFixed(2) + " s";
     if (value < 100) return value.toFixed(1) + " s";
     const whole = Math.round(value);

@@ -51,7 +51,7 @@ impl Html {
         self.out.push(' ');
         self.out.push_str(name);
         self.out.push_str("=\"");
-        escape(&one_line(value), &mut self.out);
+        escape(&one_line(&mask(value)), &mut self.out);
         self.out.push('"');
         self
     }
