@@ -134,8 +134,8 @@ fn cell(
         (Tasks::Paired(100), Trials::Same(3 | 5)) | (Tasks::Paired(50), Trials::Same(5))
     );
     let telling = match tasks {
-        Tasks::Paired(tasks) => (10..=50).contains(&tasks),
-        Tasks::Unpaired(b, c) => b == c,
+        Tasks::Paired(tasks) => tasks == 50,
+        Tasks::Unpaired(b, c) => b == c && b == 50,
     } && !matches!(trials, Trials::Same(5));
     (small && (null || possible && telling))
         .then(|| simulated(kind, figure, tasks, trials, effect, null, effort))
@@ -156,7 +156,7 @@ fn simulated(
     };
     let name = format!("{kind} {figure:?} {number} {} {effect}", trials.name());
     // Power is told to within a few per cent; false alarms have to be known better.
-    let repetitions = if null { effort.repetitions } else { effort.repetitions.div_ceil(10) };
+    let repetitions = if null { effort.repetitions } else { effort.repetitions.div_ceil(20) };
     let tally = repeat(&name, repetitions, effort.threads, |random| {
         let sample = match tasks {
             Tasks::Paired(tasks) => figure.paired(tasks, trials, effect, random),

@@ -27,7 +27,7 @@ use work::{Effort, repeat};
 /// Measures how often the regression gate errs.
 #[derive(Debug, Parser)]
 struct Options {
-    /// Repetitions of a cell without a difference; of others a tenth, but for `binary`
+    /// Repetitions of a cell without a difference; of others a twentieth, but for `binary`
     /// [default: 2000 for binary, 1000 for guard, 5000 for the rest]
     #[arg(long)]
     reps: Option<u64>,
@@ -131,7 +131,7 @@ fn one(kind: &str, options: &Options) -> Result<Found, String> {
         "speed" => {
             let seconds = whole::speed();
             let short = format!(
-                "200 tasks x 5 trials x 6 figures, 9,999 draws each: {:.0} ms.",
+                "200 tasks x 5 trials x 6 figures, 9,999 draws each: {:.0} ms on one thread, the least of ten.",
                 1e3 * seconds
             );
             return Ok(Found { full: String::new(), short, kept: seconds < 1.0, rows: Vec::new() });

@@ -159,7 +159,7 @@ fn row(
     once: impl Fn(&mut Random) -> Tally + Sync,
 ) -> Row {
     let name = format!("{kind} {tasks} {trials} {setting} {effect}");
-    let repetitions = if null { effort.repetitions } else { effort.repetitions.div_ceil(10) };
+    let repetitions = if null { effort.repetitions } else { effort.repetitions.div_ceil(20) };
     let tally = repeat(&name, repetitions, effort.threads, once);
     Row {
         kind,
@@ -257,8 +257,8 @@ fn shifted(
     }
 }
 
-/// Seconds of a gate over 200 tasks, 5 trials and 6 figures, with all 9,999 draws; of five, the
-/// one in the middle.
+/// Seconds of a gate over 200 tasks, 5 trials and 6 figures, with all 9,999 draws: the
+/// least of ten, since other load of the machine only adds to it.
 pub(crate) fn speed() -> f64 {
     let mut random = Random::of(1, 1);
     let (before, after) = sides(200, 5, Worse::default(), &mut random);
@@ -273,7 +273,7 @@ pub(crate) fn speed() -> f64 {
     ];
     config.gate.metrics = Some(names.iter().filter_map(|name| resolve_metric(name)).collect());
     let gate = GateOptions { tests: TestOptions::default(), ..GateOptions::default() };
-    let mut seconds: Vec<f64> = (0..5)
+    let mut seconds: Vec<f64> = (0..10)
         .map(|_| {
             let start = Instant::now();
             let gate = Gate::of(Some(&before), &after, &config, &gate);
@@ -282,5 +282,5 @@ pub(crate) fn speed() -> f64 {
         })
         .collect();
     seconds.sort_by(f64::total_cmp);
-    seconds[2]
+    seconds.first().copied().unwrap_or_default()
 }
