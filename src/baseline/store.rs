@@ -182,7 +182,9 @@ impl Store {
             format!("{}{more}", first.join(", "))
         };
         let hint = match nearest(name, names.iter().map(String::as_str)) {
-            _ if names.is_empty() => format!("save one with `agenteval baseline save {name} PATH...`"),
+            _ if names.is_empty() => {
+                format!("save one with `agenteval baseline save {name} PATH...`")
+            }
             Some(near) => format!("did you mean `{near}`? there are: {}", listed()),
             None => format!("there are: {}", listed()),
         };
