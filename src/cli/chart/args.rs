@@ -28,9 +28,9 @@ pub(crate) struct Chart {
     /// For errors: against parts of the run, or tools
     #[arg(long, value_enum)]
     pub(crate) split: Option<SplitFlag>,
-    /// For trend: the figure
-    #[arg(long, value_name = "METRIC", default_value = "final_completion_rate")]
-    pub(crate) metric: String,
+    /// For trend: the figure [default: final_completion_rate]
+    #[arg(long, value_name = "METRIC")]
+    pub(crate) metric: Option<String>,
     #[command(flatten)]
     pub(crate) reading: Reading,
     #[command(flatten)]

@@ -27,6 +27,24 @@ pub(super) fn run(args: &Args, global: &Global) -> Outcome {
     if args.split.is_some() && args.kind != Kind::Errors {
         return Err(Failure::usage("--split is for `chart errors`; leave it out"));
     }
+    // An option that changes nothing would be believed.
+    let reading = !args.reading.as_typed().is_empty() || args.reading.strict;
+    for (given, kinds, what) in [
+        (args.metric.is_some(), &[Kind::Trend][..], "--metric is for `chart trend`"),
+        (args.against.exact, &[Kind::Compare][..], "--exact is for `chart compare`"),
+    ] {
+        if given && !kinds.contains(&args.kind) {
+            return Err(Failure::usage(format!("{what}; leave it out")));
+        }
+    }
+    if args.kind == Kind::Trend && reading {
+        return Err(Failure::usage(
+            "`chart trend` draws stored baselines: -c, --where, --format, --plan and --strict change nothing there; leave them out",
+        ));
+    }
+    for file in &args.files {
+        super::pages::make_folder(file)?;
+    }
     match args.kind {
         Kind::Errors if args.split == Some(SplitFlag::Step) => by_step(args, global, Split::Decile),
         Kind::Heatmap => by_step(args, global, Split::Step),

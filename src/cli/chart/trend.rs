@@ -13,12 +13,13 @@ use crate::render::Chart;
 
 /// Reads the baselines and draws one figure of each of their saves.
 pub(super) fn draw(args: &Args, global: &Global) -> Outcome {
+    let named = args.metric.as_deref().unwrap_or("final_completion_rate");
     let unknown = || {
-        let near = nearest(&args.metric, METRIC_NAMES.iter().map(|metric| metric.name));
+        let near = nearest(named, METRIC_NAMES.iter().map(|metric| metric.name));
         let hint = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-        Failure::usage(format!("--metric {}: there is no such figure{hint}", args.metric))
+        Failure::usage(format!("--metric {named}: there is no such figure{hint}"))
     };
-    let info = resolve_metric(&args.metric).ok_or_else(unknown)?;
+    let info = resolve_metric(named).ok_or_else(unknown)?;
     let mut trend = Trend::new(metric(info.name).ok_or_else(unknown)?);
     let store = baseline::store(&args.against.store)?;
     let mut first: Option<Baseline> = None;
