@@ -35,7 +35,8 @@ pub(super) fn run(args: &Args, global: &Global) -> Outcome {
             Err(BaselineError::Missing { .. }) => {
                 let error = baseline::store(&args.against.store)?.missing(name);
                 return Err(Failure::usage(format!(
-                    "{error}; --baseline-missing warn lets a first run pass"
+                    "{error}{}; --baseline-missing warn lets a first run pass",
+                    saves(&error.to_string(), name)
                 )));
             }
             Err(error) => return Err(error.into()),
@@ -120,6 +121,15 @@ fn said(global: &Global, warning: Warning) -> Warning {
         complain(&format!("warning: {}", warning.line()));
     }
     warning
+}
+
+/// How to make a baseline, unless the message says so already.
+fn saves(message: &str, name: &str) -> String {
+    if message.contains("baseline save") {
+        String::new()
+    } else {
+        format!("; `agenteval baseline save {name} PATH...` makes one")
+    }
 }
 
 /// Writes the verdict in all forms that were asked for, and what GitHub Actions takes.

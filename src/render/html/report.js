@@ -178,7 +178,8 @@
 
   function refresh() {
     const outcome = Number(byId("f-outcome").value);
-    const error = Number(byId("f-error").value);
+    // What no shown run has is a word that is in no list.
+    const error = byId("f-error").value === "none" ? -1 : Number(byId("f-error").value);
     const task = byId("f-task").value.trim().toLowerCase();
     const text = byId("f-text").value.trim().toLowerCase();
     const matching = new Set();
