@@ -19,7 +19,7 @@ const fn pattern(hints: &'static [&'static str], source: &'static str) -> Patter
 }
 
 // What stands before a secret may also be an escape of JSON: text is masked as it was written.
-static PATTERNS: [Pattern; 15] = [
+static PATTERNS: [Pattern; 16] = [
     // Private keys, whole, and cut off ones to the end of the text.
     pattern(
         &["private key"],
@@ -92,6 +92,11 @@ static PATTERNS: [Pattern; 15] = [
     pattern(
         &["authorization", "cookie"],
         r#"(?i)(?P<keep>["'](?:proxy-)?(?:authorization|(?:set-)?cookie)\\*["']\s*[:=]\s*\[?\s*\\*["'])[^"'\\]{6,}"#,
+    ),
+    // The same as variables and parameters; words are shorter.
+    pattern(
+        &["authorization", "cookie"],
+        r#"(?i)(?P<keep>(?:\b|\\[nrtbf]|\\u[0-9a-fA-F]{4})(?:(?:proxy-)?authorization|(?:set-)?cookie)\s*[:=]\s*)[^\s"',;&}\]\\]{16,}"#,
     ),
     // Values that a warning shows of such a field.
     pattern(
@@ -180,6 +185,8 @@ mod tests {
             format!(r#"{{"refreshToken": "{body}"}}"#),
             format!(r#"{{"authorization": "{body}"}}"#),
             format!(r#"{{"Set-Cookie": "{body}"}}"#),
+            format!("https://h/x?cookie={body}"),
+            format!("export AUTHORIZATION={body}"),
         ] {
             let masked = mask(&text);
             assert!(!masked.contains(&body), "{masked}");
