@@ -39,16 +39,7 @@ pub(super) fn run(args: &Compare, global: &Global) -> Outcome {
         let warnings = warnings.iter().map(super::analyze::warning).collect();
         pretty_json(&comparison_wire(&comparison, names, warnings))
     };
-    let forms = Forms {
-        doc: &doc,
-        json: &wire,
-        ndjson: None,
-        csv: None,
-        junit: None,
-        sarif: None,
-        rows: None,
-    };
-    output::emit(&forms, &output, global)?;
+    output::emit(&Forms::page(&doc, &wire), &output, global)?;
     Ok(Status::Done)
 }
 

@@ -31,16 +31,11 @@ pub(super) fn run(args: &Explain, global: &Global) -> Outcome {
         set.require_runs()?;
         figure = Some(fill(&mut wire, metric, &set));
     }
-    let forms = Forms {
-        doc: &|| explanation_doc(metric, &wire, figure.as_ref()),
-        json: &|| pretty_json(&wire),
-        ndjson: None,
-        csv: None,
-        junit: None,
-        sarif: None,
-        rows: None,
-    };
-    output::emit(&forms, &output, global)?;
+    output::emit(
+        &Forms::page(&|| explanation_doc(metric, &wire, figure.as_ref()), &|| pretty_json(&wire)),
+        &output,
+        global,
+    )?;
     Ok(Status::Done)
 }
 

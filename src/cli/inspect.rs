@@ -32,16 +32,7 @@ pub(super) fn run(args: &Inspect, global: &Global) -> Outcome {
         &|judge, state, run| (judge.row(state, run), look(run)),
     )?;
     let wire = wire(&set, &looks);
-    let forms = Forms {
-        doc: &|| inspect_doc(&wire),
-        json: &|| pretty_json(&wire),
-        ndjson: None,
-        csv: None,
-        junit: None,
-        sarif: None,
-        rows: None,
-    };
-    output::emit(&forms, &output, global)?;
+    output::emit(&Forms::page(&|| inspect_doc(&wire), &|| pretty_json(&wire)), &output, global)?;
     set.require_runs()?;
     Ok(Status::Done)
 }

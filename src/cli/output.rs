@@ -28,6 +28,13 @@ pub(crate) struct Forms<'f> {
     pub(crate) rows: Option<&'f [RunRow]>,
 }
 
+impl<'f> Forms<'f> {
+    /// Of a command that has tables, Markdown and JSON alone.
+    pub(crate) fn page(doc: &'f dyn Fn() -> Doc, json: &'f dyn Fn() -> String) -> Self {
+        Self { doc, json, ndjson: None, csv: None, junit: None, sarif: None, rows: None }
+    }
+}
+
 /// The form that a file's ending asks for.
 fn form_of(path: &Path) -> Result<Form, Failure> {
     match path.extension().and_then(|ending| ending.to_str()) {

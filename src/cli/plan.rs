@@ -43,16 +43,11 @@ pub(super) fn run(args: &Args, global: &Global) -> Outcome {
         tasks: args.tasks.or_else(|| expected.seen.map(|(tasks, _)| tasks as u64)),
     };
     let plan = Plan::of(question);
-    let forms = Forms {
-        doc: &|| plan_doc(&plan),
-        json: &|| pretty_json(&plan_wire(&plan)),
-        ndjson: None,
-        csv: None,
-        junit: None,
-        sarif: None,
-        rows: None,
-    };
-    output::emit(&forms, &output, global)?;
+    output::emit(
+        &Forms::page(&|| plan_doc(&plan), &|| pretty_json(&plan_wire(&plan))),
+        &output,
+        global,
+    )?;
     Ok(Status::Done)
 }
 

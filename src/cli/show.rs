@@ -37,19 +37,7 @@ pub(super) fn run(args: &Show, global: &Global) -> Outcome {
             .collect();
         pretty_json(&wires)
     };
-    output::emit(
-        &Forms {
-            doc: &doc,
-            json: &json,
-            ndjson: None,
-            csv: None,
-            junit: None,
-            sarif: None,
-            rows: None,
-        },
-        &output,
-        global,
-    )?;
+    output::emit(&Forms::page(&doc, &json), &output, global)?;
     if more > 0 && !global.quiet {
         complain(&format!("{more} more runs of this id are not shown (--limit)"));
     }

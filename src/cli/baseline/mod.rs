@@ -64,16 +64,7 @@ fn list(args: &BaselineList, global: &Global) -> Outcome {
         Err(error) => ListedWire::unreadable(&name, error.to_string()),
     });
     let wire = baselines_wire(store.folder().display().to_string(), listed.collect());
-    let forms = Forms {
-        doc: &|| baselines_doc(&wire),
-        json: &|| pretty_json(&wire),
-        ndjson: None,
-        csv: None,
-        junit: None,
-        sarif: None,
-        rows: None,
-    };
-    output::emit(&forms, &output, global)?;
+    output::emit(&Forms::page(&|| baselines_doc(&wire), &|| pretty_json(&wire)), &output, global)?;
     Ok(Status::Done)
 }
 
@@ -86,16 +77,13 @@ fn show(args: &BaselineShow, global: &Global) -> Outcome {
     let baseline = store.load(&args.name)?;
     let analysis = Analysis::of(&baseline.rows.iter().collect::<Vec<_>>(), None, None);
     let file = file.display().to_string();
-    let forms = Forms {
-        doc: &|| baseline_doc(&baseline, &file, &analysis),
-        json: &|| pretty_json(&baseline_wire(&baseline, file.clone(), &analysis)),
-        ndjson: None,
-        csv: None,
-        junit: None,
-        sarif: None,
-        rows: None,
-    };
-    output::emit(&forms, &output, global)?;
+    output::emit(
+        &Forms::page(&|| baseline_doc(&baseline, &file, &analysis), &|| {
+            pretty_json(&baseline_wire(&baseline, file.clone(), &analysis))
+        }),
+        &output,
+        global,
+    )?;
     Ok(Status::Done)
 }
 
