@@ -178,11 +178,17 @@ fn write(baseline: &Baseline, store: &Store, word: &str) -> Outcome {
         1 => String::new(),
         saves => format!(" from {saves} saves"),
     };
+    // What stood there before, so that nobody moves the bar unawares.
+    let before = baseline.history.last().filter(|_| word != "pooled into").map(|moved| {
+        let share = moved.completed as f64 / moved.ended.max(1) as f64;
+        format!("; before: {}/{} ({})", count(moved.completed), count(moved.ended), percent(share))
+    });
     output::print(&format!(
-        "{word} {}: {} runs of {} tasks{saves}, {rate}\n{}\n",
+        "{word} {}: {} runs of {} tasks{saves}, {rate}{}\n{}\n",
         baseline.name,
         count(runs),
         count(tasks),
+        before.unwrap_or_default(),
         one_line(&file.display().to_string())
     ))
 }
