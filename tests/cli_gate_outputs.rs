@@ -68,6 +68,7 @@ fn the_json_has_the_keys_of_the_contract_and_the_form_of_its_schema() {
         "metrics",
         "thresholds",
         "broken_tasks",
+        "fallen_tasks",
         "error_types",
         "warnings",
         "guard",

@@ -140,6 +140,24 @@ fn a_few_tasks_that_broke_hard_fail_though_the_mean_stays_inside_the_margin() {
     assert_eq!(gate.broken_tasks.len(), 4);
 }
 
+/// Fallen are the tasks that complete less and still some: not the broken, the lost, the risen.
+#[test]
+fn fallen_tasks_stand_by_how_far_they_fell_and_then_by_id() {
+    let before = tasks([(2, 3), (3, 3), (3, 3), (3, 3), (1, 3), (2, 3), (0, 3)]);
+    let after = tasks([(1, 3), (1, 3), (2, 3), (0, 3), (2, 3), (2, 3), (0, 3)]);
+    let gate = gate(&before, &after, &completion_alone());
+    let fallen: Vec<_> = gate
+        .fallen_tasks
+        .iter()
+        .map(|task| (task.task_id.as_str(), task.baseline, task.candidate))
+        .collect();
+    assert_eq!(
+        fallen,
+        [("task-001", (3, 3), (1, 3)), ("task-000", (2, 3), (1, 3)), ("task-002", (3, 3), (2, 3)),]
+    );
+    assert_eq!(gate.broken_tasks.len(), 1);
+}
+
 #[test]
 fn a_lost_task_fails_and_counts_as_not_completed_but_fewer_trials_than_the_baseline_do_not() {
     let before = tasks(vec![(5, 5); 30]);

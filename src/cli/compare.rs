@@ -9,7 +9,7 @@ use super::output::{self, Forms, More};
 use super::runs::Loaded;
 use super::{Failure, Outcome, baseline};
 use crate::baseline::{Baseline, MAX_BASELINE, SCHEMA};
-use crate::compare::{Comparison, GateOptions, TestOptions};
+use crate::compare::{Comparison, GateOptions};
 use crate::exit::Status;
 use crate::render::{comparison_doc, comparison_wire, pretty_json};
 
@@ -24,11 +24,7 @@ pub(super) fn run(args: &Compare, global: &Global) -> Outcome {
     warnings.extend(before.warnings.iter().chain(&after.warnings).cloned());
     let config = &loaded.config;
     let options = GateOptions {
-        tests: TestOptions {
-            alpha: config.gate.alpha,
-            exact: args.against.exact,
-            ..TestOptions::default()
-        },
+        tests: args.against.tests(config),
         pooled: (before.pooled(), after.pooled()),
         ..GateOptions::default()
     };

@@ -8,7 +8,7 @@ use super::pages::{self, Material};
 use super::runs::{Loaded, Set, Warning};
 use super::{Failure, Outcome, baseline, complain};
 use crate::baseline::BaselineError;
-use crate::compare::{Gate, GateOptions, TestOptions, Verdict};
+use crate::compare::{Gate, GateOptions, Verdict};
 use crate::config::Inconclusive;
 use crate::exit::Status;
 use crate::render::{
@@ -69,11 +69,7 @@ pub(super) fn run(args: &Args, global: &Global) -> Outcome {
         warnings.extend(same_judging(baseline, &candidate, &args.against, global)?);
     }
     let options = GateOptions {
-        tests: TestOptions {
-            alpha: loaded.config.gate.alpha,
-            exact: args.against.exact,
-            ..TestOptions::default()
-        },
+        tests: args.against.tests(&loaded.config),
         allow_unmatched: args.allow_unmatched,
         pooled: (baseline.as_ref().is_some_and(Sided::pooled), false),
     };

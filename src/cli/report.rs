@@ -9,7 +9,7 @@ use super::pages::{self, Material};
 use super::runs::{self, Loaded, Warning};
 use super::{Failure, Outcome, baseline, output};
 use crate::baseline::{BaselineError, masked_row};
-use crate::compare::{Gate, GateOptions, TestOptions};
+use crate::compare::{Gate, GateOptions};
 use crate::render::{GateContext, Stamp, bytes, count, gate_line, one_line};
 
 /// Reads, compares where a baseline is named, and writes the page.
@@ -51,11 +51,7 @@ pub(super) fn run(args: &Report, global: &Global) -> Outcome {
             };
             warnings.extend(same_judging(&before, &after, &args.against, global)?);
             let options = GateOptions {
-                tests: TestOptions {
-                    alpha: loaded.config.gate.alpha,
-                    exact: args.against.exact,
-                    ..TestOptions::default()
-                },
+                tests: args.against.tests(&loaded.config),
                 allow_unmatched: args.allow_unmatched,
                 pooled: (before.pooled(), false),
             };

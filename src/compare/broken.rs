@@ -51,6 +51,16 @@ pub struct FallenTask {
     pub candidate: (u64, u64),
 }
 
+impl FallenTask {
+    /// By how much the share of completed trials fell, as a fraction: floats would not tell that
+    /// 3/3 to 2/3 and 2/3 to 1/3 are as far.
+    fn drop(&self) -> (i128, i128) {
+        let ((passed, of), (still, now)) = (self.baseline, self.candidate);
+        let [passed, of, still, now] = [passed, of, still, now].map(i128::from);
+        (passed * now - still * of, of * now)
+    }
+}
+
 /// Completed trials, and all that ended.
 fn counts(rows: &[&RunRow]) -> (u64, u64) {
     let ended = rows.iter().filter(|row| row.counts_as_ended());
@@ -60,22 +70,23 @@ fn counts(rows: &[&RunRow]) -> (u64, u64) {
 
 /// Tasks that fell without being broken: the hardest drops first, then by id.
 #[must_use]
-#[expect(clippy::cast_precision_loss, reason = "numbers of trials")]
 pub(super) fn fallen_tasks(pairing: &Pairing<'_>) -> Vec<FallenTask> {
-    let mut fallen: Vec<(f64, FallenTask)> = Vec::new();
+    let mut fallen = Vec::new();
     for task in &pairing.tasks {
         let (before, (passed, of)) = (counts(&task.baseline), counts(&task.candidate));
         let after = (passed, of + u64::from(task.lost));
-        let share = |(passed, of): (u64, u64)| passed as f64 / of.max(1) as f64;
-        let drop = share(before) - share(after);
         let broken = before.0 == before.1 && after.0 == 0;
-        if before.1 > 0 && after.1 > 0 && drop > 0.0 && !broken {
-            let (task_id, baseline, candidate) = (task.id.to_owned(), before, after);
-            fallen.push((drop, FallenTask { task_id, baseline, candidate }));
+        let fallen_task =
+            FallenTask { task_id: task.id.to_owned(), baseline: before, candidate: after };
+        if before.1 > 0 && after.1 > 0 && fallen_task.drop().0 > 0 && !broken {
+            fallen.push(fallen_task);
         }
     }
-    fallen.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.task_id.cmp(&b.1.task_id)));
-    fallen.into_iter().map(|(_, task)| task).collect()
+    fallen.sort_by(|a, b| {
+        let ((drop, of), (other, other_of)) = (a.drop(), b.drop());
+        (other * of).cmp(&(drop * other_of)).then_with(|| a.task_id.cmp(&b.task_id))
+    });
+    fallen
 }
 
 /// The broken tasks, sorted by id.

@@ -45,8 +45,6 @@ pub struct HazardBin {
     pub from: u32,
     /// Last step.
     pub to: u32,
-    /// Runs that reach the first step without a failure before.
-    pub at_risk: u64,
     /// First failures in these steps.
     pub events: u64,
     /// Steps taken by runs without a failure before.
@@ -95,7 +93,7 @@ impl Survival {
             tasks: u64::from(tasks),
             last,
             median: table.iter().find(|step| step.survival <= 0.5 + 1e-9).map(|step| step.time),
-            hazard: hazard(&followed, tasks, last, &table),
+            hazard: hazard(&followed, tasks, last),
             start: start(&followed, tasks),
             table,
         }
@@ -105,13 +103,6 @@ impl Survival {
     #[must_use]
     pub fn at_risk(&self, step: u32) -> u64 {
         at_risk(&self.table, step)
-    }
-
-    /// The share without a failure after a step, with its interval; 1 before the first line.
-    #[must_use]
-    pub fn after(&self, step: u32) -> Option<&LifeStep> {
-        let place = self.table.partition_point(|line| line.time <= step);
-        self.table.get(place.checked_sub(1)?)
     }
 }
 
@@ -135,7 +126,7 @@ fn each(bound: f64, exposure: u64, runs: usize) -> f64 {
     1.0 - (1.0 - bound).powf(1.0 / steps.max(1.0))
 }
 
-fn hazard(followed: &[Followed], tasks: u32, last: u32, table: &[LifeStep]) -> Vec<HazardBin> {
+fn hazard(followed: &[Followed], tasks: u32, last: u32) -> Vec<HazardBin> {
     let width = last.div_ceil(MOST_BINS).max(1);
     let mut bins = Vec::new();
     let mut from = 1;
@@ -165,7 +156,6 @@ fn hazard(followed: &[Followed], tasks: u32, last: u32, table: &[LifeStep]) -> V
         bins.push(HazardBin {
             from,
             to,
-            at_risk: at_risk(table, from),
             events,
             exposure,
             #[expect(clippy::cast_precision_loss, reason = "numbers of steps")]

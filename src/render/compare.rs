@@ -9,7 +9,7 @@ use super::change::{Change, aligned, p_value, side};
 use super::doc::{Column, Doc, Table};
 use super::figures::{decimals, plural};
 use super::finding::signature;
-use super::gate::{more, named, twice};
+use super::gate::{broken, more, named, twice};
 use super::json::rounded;
 use super::mask::mask;
 use super::number::count;
@@ -20,8 +20,6 @@ use super::sides_json::{
 };
 use crate::compare::{ComparedMetric, Comparison, ErrorChanges, ErrorSignature, Mode};
 
-/// Broken tasks that are shown; JSON has all.
-const BROKEN: usize = 10;
 /// Errors of one side alone that are shown.
 const ERRORS: usize = 5;
 
@@ -145,19 +143,7 @@ pub fn comparison_doc(comparison: &Comparison, (a, b): (&str, &str)) -> Doc {
         comparison.alpha
     ));
     left_out(comparison, &mut doc);
-    doc.table(Table {
-        columns: vec![Column::elastic("broke from A to B"), Column::right("A"), Column::right("B")],
-        rows: comparison
-            .broken
-            .iter()
-            .take(BROKEN)
-            .map(|task| {
-                let (before, after) = (count(task.baseline), count(task.candidate));
-                vec![task.task_id.clone(), format!("{before}/{before}"), format!("0/{after}")]
-            })
-            .collect(),
-    });
-    more(comparison.broken.len(), BROKEN, &mut doc);
+    broken(&comparison.broken, ["broke from A to B", "A", "B"], &mut doc);
     let errors = &comparison.errors;
     for (alone, side) in [(&errors.new, "B"), (&errors.gone, "A")] {
         for error in alone.iter().take(ERRORS) {

@@ -8,7 +8,7 @@ use super::mask::mask;
 use super::number::count;
 use super::report::WarningWire;
 use super::safe::one_line;
-use crate::compare::{Gate, GatedMetric, Mode, PairingSummary, Verdict};
+use crate::compare::{BrokenTask, FallenTask, Gate, GatedMetric, Mode, PairingSummary, Verdict};
 use crate::metrics::Standing;
 
 /// What a report of a gate says beside the verdict.
@@ -59,7 +59,7 @@ pub fn gate_doc(gate: &Gate, context: &GateContext) -> Doc {
     for held in &gate.thresholds {
         doc.line(threshold_sentence(held));
     }
-    broken(gate, &mut doc);
+    broken(&gate.broken_tasks, ["broken task", "baseline", "candidate"], &mut doc);
     if gate.guard.is_some_and(|guard| guard.fired) {
         fallen(gate, &mut doc);
     }
@@ -248,41 +248,38 @@ pub(super) fn pairing_lines(pairing: &PairingSummary, doc: &mut Doc) {
     }
 }
 
-fn broken(gate: &Gate, doc: &mut Doc) {
-    doc.table(Table {
-        columns: vec![
-            Column::elastic("broken task"),
-            Column::right("baseline"),
-            Column::right("candidate"),
-        ],
-        rows: gate
-            .broken_tasks
-            .iter()
-            .take(BROKEN)
-            .map(|task| {
-                let (before, after) = (count(task.baseline), count(task.candidate));
-                vec![task.task_id.clone(), format!("{before}/{before}"), format!("0/{after}")]
-            })
-            .collect(),
-    });
-    more(gate.broken_tasks.len(), BROKEN, doc);
+/// Broken tasks, with their trials on both sides.
+pub(super) fn broken(tasks: &[BrokenTask], heads: [&'static str; 3], doc: &mut Doc) {
+    let line = |task: &BrokenTask| {
+        (task.task_id.clone(), (task.baseline, task.baseline), (0, task.candidate))
+    };
+    task_table(heads, tasks.len(), tasks.iter().map(line), doc);
 }
 
 /// What the guard saw: tasks that completed fewer of their trials, the hardest drops first.
 fn fallen(gate: &Gate, doc: &mut Doc) {
+    let line = |task: &FallenTask| (task.task_id.clone(), task.baseline, task.candidate);
+    let tasks = &gate.fallen_tasks;
+    let heads = ["fallen task", "baseline", "candidate"];
+    task_table(heads, tasks.len(), tasks.iter().map(line), doc);
+}
+
+/// The first tasks of a list, with the trials each completed of all on both sides.
+fn task_table(
+    [task, before, after]: [&'static str; 3],
+    all: usize,
+    lines: impl Iterator<Item = (String, (u64, u64), (u64, u64))>,
+    doc: &mut Doc,
+) {
     let share = |(passed, of): (u64, u64)| format!("{}/{}", count(passed), count(of));
-    let rows = gate.fallen_tasks.iter().take(BROKEN);
     doc.table(Table {
-        columns: vec![
-            Column::elastic("fallen task"),
-            Column::right("baseline"),
-            Column::right("candidate"),
-        ],
-        rows: rows
-            .map(|task| vec![task.task_id.clone(), share(task.baseline), share(task.candidate)])
+        columns: vec![Column::elastic(task), Column::right(before), Column::right(after)],
+        rows: lines
+            .take(BROKEN)
+            .map(|(id, before, after)| vec![id, share(before), share(after)])
             .collect(),
     });
-    more(gate.fallen_tasks.len(), BROKEN, doc);
+    more(all, BROKEN, doc);
 }
 
 /// Says how much of a list is left out.

@@ -14,7 +14,7 @@ use super::mask::mask;
 use super::report::{Ordered, ThresholdWire, WarningWire, better, unit};
 use super::sides_json::{
     BrokenWire, EndsWire, ErrorTypesWire, MixWire, PairingWire, RatioWire, SidesWire, broken_wire,
-    ends, errors_wire, mix_wire, p_wire, pairing_wire, ratio_wire,
+    ends, errors_wire, fallen_wire, mix_wire, p_wire, pairing_wire, ratio_wire,
 };
 use crate::compare::{Gate, GatedMetric, MoreTrials, Needed, Shows, Verdict};
 
@@ -45,6 +45,9 @@ pub struct GateReport {
     thresholds: Vec<ThresholdWire>,
     /// Tasks whose baseline trials were all completed, and no candidate trial.
     broken_tasks: Vec<BrokenWire>,
+    /// Tasks that completed a smaller share of their trials without being broken, the hardest drop
+    /// first.
+    fallen_tasks: Vec<BrokenWire>,
     /// Error types on one side alone.
     error_types: ErrorTypesWire,
     /// How far the mixes of error types are apart; null where a side has no error.
@@ -168,6 +171,7 @@ pub fn gate_wire(gate: &Gate, context: &GateContext) -> GateReport {
         }),
         thresholds: gate.thresholds.iter().map(held_wire).collect(),
         broken_tasks: broken_wire(&gate.broken_tasks),
+        fallen_tasks: fallen_wire(&gate.fallen_tasks),
         error_types: errors_wire(&gate.errors),
         mix_shift: mix_wire(&gate.errors),
         warnings: context.warnings.clone(),

@@ -7,7 +7,9 @@ use serde::Serialize;
 use super::figures::decimals;
 use super::json::rounded;
 use super::mask::mask;
-use crate::compare::{BrokenTask, ErrorChanges, ErrorSignature, Evidence, Mode, PairingSummary};
+use crate::compare::{
+    BrokenTask, ErrorChanges, ErrorSignature, Evidence, FallenTask, Mode, PairingSummary,
+};
 use crate::metrics::{LEVEL, Metric};
 
 /// Who is compared with whom.
@@ -75,13 +77,13 @@ pub(super) struct RatioWire {
     ci: Option<EndsWire>,
 }
 
-/// A broken task.
+/// A task that is broken, or fell.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub(super) struct BrokenWire {
     task_id: String,
     /// Completed of all trials, `3/3`.
     baseline: String,
-    /// `0/3`; lost runs among them.
+    /// The same of the candidate, lost runs among all: `0/3`.
     candidate: String,
 }
 
@@ -185,6 +187,17 @@ pub(super) fn broken_wire(tasks: &[BrokenTask]) -> Vec<BrokenWire> {
         task_id: mask(&task.task_id),
         baseline: format!("{}/{}", task.baseline, task.baseline),
         candidate: format!("0/{}", task.candidate),
+    };
+    tasks.iter().map(wire).collect()
+}
+
+/// Fallen tasks, for JSON.
+pub(super) fn fallen_wire(tasks: &[FallenTask]) -> Vec<BrokenWire> {
+    let share = |(passed, of): (u64, u64)| format!("{passed}/{of}");
+    let wire = |task: &FallenTask| BrokenWire {
+        task_id: mask(&task.task_id),
+        baseline: share(task.baseline),
+        candidate: share(task.candidate),
     };
     tasks.iter().map(wire).collect()
 }

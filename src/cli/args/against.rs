@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 
 use super::{Input, Output, PageForm, PageOutput, Reading};
+use crate::compare::TestOptions;
+use crate::config::EvalConfig;
 
 impl From<&GateOutput> for Output {
     fn from(gate: &GateOutput) -> Self {
@@ -23,6 +25,13 @@ pub(crate) struct Against {
     /// Use strict p-values, which never err more often than they say, instead of mid-p
     #[arg(long)]
     pub(crate) exact: bool,
+}
+
+impl Against {
+    /// How figures are tested: at the config's level, strictly where asked.
+    pub(crate) fn tests(&self, config: &EvalConfig) -> TestOptions {
+        TestOptions { alpha: config.gate.alpha, exact: self.exact, ..TestOptions::default() }
+    }
 }
 
 #[derive(Debug, Clone, ClapArgs)]

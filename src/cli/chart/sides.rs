@@ -5,7 +5,7 @@ use super::super::args::{Chart as Args, Compare, Global, PageForm, PageOutput};
 use super::super::runs::Loaded;
 use super::super::{Failure, Outcome, compare};
 use super::{write, written};
-use crate::compare::{Comparison, Forest, GateOptions, TestOptions};
+use crate::compare::{Comparison, Forest, GateOptions};
 use crate::render::Chart;
 
 /// Reads both sides as `compare` does, and draws them.
@@ -27,12 +27,11 @@ pub(super) fn draw(args: &Args, global: &Global) -> Outcome {
     let before = compare::side(a, &sides, global, &loaded, &output)?;
     let after = compare::side(b, &sides, global, &loaded, &output)?;
     same_judging(&before, &after, &args.against, global)?;
-    let tests = TestOptions {
-        alpha: loaded.config.gate.alpha,
-        exact: args.against.exact,
-        ..TestOptions::default()
+    let options = GateOptions {
+        tests: args.against.tests(&loaded.config),
+        pooled: (before.pooled(), after.pooled()),
+        ..GateOptions::default()
     };
-    let options = GateOptions { tests, ..GateOptions::default() };
     let comparison = Comparison::of(&before.rows, &after.rows, &loaded.config, &options);
     let forest = Forest::of(&comparison, &loaded.config);
     write(&Chart::Compare(&forest, (&before.name, &after.name)), args)

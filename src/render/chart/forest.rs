@@ -79,8 +79,8 @@ fn panel(canvas: &mut Canvas, columns: Columns, head: &str, rows: &[(&ForestRow,
     let scale = Scale { low: -reach, high: reach, from: columns.from, to: columns.to };
     let (top, bottom) = (canvas.height, canvas.height + ROW * rows.len() as f64);
     let sign = |value: f64| match value {
-        v if v > 0.0 => format!("+{:.*}", decimals(reach), v * 100.0),
-        v => format!("{:.*}", decimals(reach), v * 100.0),
+        v if v > 0.0 => format!("+{:.0}", v * 100.0),
+        v => format!("{:.0}", v * 100.0),
     };
     scale.grid(canvas, (top, bottom), &sign);
     canvas.line((scale.at(0.0), top), (scale.at(0.0), bottom), 1.5, Ink::Axis);
@@ -114,8 +114,4 @@ fn panel(canvas: &mut Canvas, columns: Columns, head: &str, rows: &[(&ForestRow,
     canvas.text(scale.at(0.0) - 8.0, y, SMALL, Anchor::End, Ink::Muted, "← better");
     canvas.text(scale.at(0.0) + 8.0, y, SMALL, Anchor::Start, Ink::Muted, "worse →");
     canvas.height += 8.0;
-}
-
-fn decimals(reach: f64) -> usize {
-    if reach < 0.02 { 1 } else { 0 }
 }
