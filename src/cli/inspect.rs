@@ -116,6 +116,7 @@ fn file((file, (steps, attempts)): (&crate::ingest::FileTally, &(u64, u64))) -> 
         path: file.path.display().to_string(),
         format: file.format,
         left_out: file.left_out.clone(),
+        left_out_as: file.left_out_as.map(crate::ingest::LeftOut::name),
         records: file.records,
         used: file.used,
         merged: file.merged.clone(),

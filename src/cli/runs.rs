@@ -316,7 +316,7 @@ fn tally_warnings(tally: &Tally) -> Vec<Warning> {
         }
     };
     for file in &tally.files {
-        if let Some(reason) = file.left_out.as_ref().filter(|_| file.unreadable) {
+        if let Some(reason) = file.left_out.as_ref().filter(|_| file.unreadable()) {
             add("unreadable_input", reason.clone(), 1, file.path.display().to_string());
         }
         let records = file.rejected_by.iter().map(|by_code| ("record", by_code));
@@ -447,7 +447,7 @@ impl Set {
             None if self.tally.recognised() == 0 => {
                 let left_out = self.tally.files.iter().filter(|file| file.left_out.is_some());
                 // What could not be read is a likelier reason than what is no trace.
-                let left_out = left_out.max_by_key(|file| (file.unreadable, Reverse(&file.path)));
+                let left_out = left_out.max_by_key(|file| (file.unreadable(), Reverse(&file.path)));
                 let left_out = left_out.and_then(|file| {
                     file.left_out.as_ref().map(|why| format!("{}: {why}", file.path.display()))
                 });

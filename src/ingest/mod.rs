@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 
 pub use read::{MAX_RECORD, Request, Visitor, read};
 pub use source::{Source, Sources, find};
-pub use tally::{FileTally, KEPT_REJECTIONS, Tally};
+pub use tally::{FileTally, KEPT_REJECTIONS, LeftOut, Tally};
 
 /// Input that cannot be used at all.
 #[derive(Debug, thiserror::Error)]

@@ -9,12 +9,12 @@ use super::block::{
     Block, Damage, Depth, Outcome, WholeReader, batches, cut_between, describe, outside, too_large,
 };
 use super::feed::Feed;
-use super::formats::{self, Assembler, Fate, Format, Reader, Record};
+use super::formats::{self, Assembler, Fate, Format, Reader, Record, Unclaimed};
 use super::parallel::in_parallel;
 use super::rows::Table;
 use super::source::{self, Source, Stream};
 use super::split::{Framing, Span, Splitter};
-use super::{FileTally, ReadError, Tally, repair};
+use super::{FileTally, LeftOut, ReadError, Tally, repair};
 use crate::config::ReadOptions;
 use crate::model::{Issue, Place, Severity, Trajectory};
 
@@ -116,9 +116,8 @@ impl<V: Visitor> Session<'_, V> {
     }
 
     /// Leaves out a file that was found.
-    fn leave_out(&mut self, path: &Path, reason: String, unreadable: bool) {
-        let (path, left_out) = (path.to_owned(), Some(reason));
-        self.tally.files.push(FileTally { path, left_out, unreadable, ..FileTally::default() });
+    fn leave_out(&mut self, path: &Path, reason: String, what: LeftOut) {
+        self.tally.files.push(FileTally::left_out(path.to_owned(), what, reason));
     }
 
     /// Leaves out what was found and may be a trace, but cannot be read.
@@ -126,7 +125,7 @@ impl<V: Visitor> Session<'_, V> {
         if self.request.strict {
             return Err(ReadError::unreadable_input(path, &reason));
         }
-        self.leave_out(path, reason, true);
+        self.leave_out(path, reason, LeftOut::Unreadable);
         Ok(())
     }
 
@@ -162,14 +161,14 @@ impl<V: Visitor> Session<'_, V> {
             Some(format) => format,
             None => match formats::detect(path, feed.bytes(), framing) {
                 Ok(format) => format,
-                Err(reason) if named => {
+                Err(Unclaimed { reason, .. }) if named => {
                     return Err(ReadError::Unrecognised { path: path.to_owned(), reason });
                 }
-                Err(reason) => {
+                Err(Unclaimed { what, reason }) => {
                     if let Some(damage) = feed.damage() {
                         return self.cannot_read(path, damage.to_owned());
                     }
-                    self.leave_out(path, reason, false);
+                    self.leave_out(path, reason, what);
                     return Ok(());
                 }
             },
@@ -180,7 +179,7 @@ impl<V: Visitor> Session<'_, V> {
                 return Err(ReadError::Unrecognised { path: path.to_owned(), reason });
             }
             Err(reason) => {
-                self.leave_out(path, reason, false);
+                self.leave_out(path, reason, LeftOut::NotATrace);
                 return Ok(());
             }
         };

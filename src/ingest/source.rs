@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use super::{FileTally, ReadError};
+use super::{FileTally, LeftOut, ReadError};
 
 /// One thing to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -115,7 +115,7 @@ fn walk(
             Ok(entry) if entry.path_is_symlink() && wanted(entry.path()) => found.leave_out(
                 entry.into_path(),
                 "a symbolic link, not followed".to_owned(),
-                false,
+                LeftOut::NotATrace,
             ),
             Ok(_) => {}
             Err(error) if error.depth() == 0 => {
@@ -124,9 +124,11 @@ fn walk(
                     reason: error.to_string(),
                 });
             }
-            Err(error) => {
-                found.leave_out(error.path().unwrap_or(folder).to_owned(), error.to_string(), true)
-            }
+            Err(error) => found.leave_out(
+                error.path().unwrap_or(folder).to_owned(),
+                error.to_string(),
+                LeftOut::Unreadable,
+            ),
         }
     }
     Ok(())
@@ -138,13 +140,12 @@ impl Sources {
         if seen.insert(identity) {
             self.sources.push(Source { path, named });
         } else {
-            self.leave_out(path, "the same file was given before".to_owned(), false);
+            self.leave_out(path, "the same file was given before".to_owned(), LeftOut::Repeated);
         }
     }
 
-    fn leave_out(&mut self, path: PathBuf, reason: String, unreadable: bool) {
-        let left_out = Some(reason);
-        self.left_out.push(FileTally { path, left_out, unreadable, ..FileTally::default() });
+    fn leave_out(&mut self, path: PathBuf, reason: String, what: LeftOut) {
+        self.left_out.push(FileTally::left_out(path, what, reason));
     }
 
     /// What `--strict` asks of what was found.
@@ -152,7 +153,7 @@ impl Sources {
     /// # Errors
     /// The first thing that is there and cannot be read.
     pub fn require_readable(&self) -> Result<(), ReadError> {
-        match self.left_out.iter().find(|file| file.unreadable) {
+        match self.left_out.iter().find(|file| file.unreadable()) {
             Some(file) => Err(ReadError::unreadable_input(
                 &file.path,
                 file.left_out.as_deref().unwrap_or_default(),

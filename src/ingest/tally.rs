@@ -8,6 +8,35 @@ use crate::model::{Issue, Place};
 /// How many rejected records of a file are kept with their place and reason; all are counted.
 pub const KEPT_REJECTIONS: usize = 100;
 
+/// What a file is that gave no runs and is none of the formats.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LeftOut {
+    /// Something else than a trace: predictions, a configuration, a link, a report.
+    NotATrace,
+    /// It was read before, or says again what another input says.
+    Repeated,
+    /// Something beside traces that says more of them, such as outcomes.
+    Sidecar,
+    /// A log of agents that a field mapping can read.
+    NeedsMap,
+    /// It may be a trace, and cannot be read.
+    Unreadable,
+}
+
+impl LeftOut {
+    /// Its name in JSON.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::NotATrace => "not_a_trace",
+            Self::Repeated => "repeated",
+            Self::Sidecar => "sidecar",
+            Self::NeedsMap => "needs_map",
+            Self::Unreadable => "unreadable",
+        }
+    }
+}
+
 /// The account of one input file.
 #[derive(Debug, Clone, Default)]
 pub struct FileTally {
@@ -17,8 +46,8 @@ pub struct FileTally {
     pub format: Option<&'static str>,
     /// Why it was left out.
     pub left_out: Option<String>,
-    /// Whether it was left out because it could not be read; else it is no trace, or was read before.
-    pub unreadable: bool,
+    /// What it is, where it was left out.
+    pub left_out_as: Option<LeftOut>,
     /// Records met.
     pub records: u64,
     /// Records that became runs, or parts of runs.
@@ -42,6 +71,17 @@ pub struct FileTally {
 }
 
 impl FileTally {
+    /// A file that was left out.
+    pub(super) fn left_out(path: PathBuf, what: LeftOut, reason: String) -> Self {
+        Self { path, left_out: Some(reason), left_out_as: Some(what), ..Self::default() }
+    }
+
+    /// Whether it may be a trace and could not be read.
+    #[must_use]
+    pub fn unreadable(&self) -> bool {
+        self.left_out_as == Some(LeftOut::Unreadable)
+    }
+
     /// Whether every record is accounted for.
     #[must_use]
     pub fn adds_up(&self) -> bool {

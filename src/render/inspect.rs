@@ -61,6 +61,8 @@ pub struct FileWire {
     pub format: Option<&'static str>,
     /// Why it was left out.
     pub left_out: Option<String>,
+    /// What it is, where it was left out: `sidecar`, `not_a_trace`, `needs_map`, `unreadable` or `repeated`.
+    pub left_out_as: Option<&'static str>,
     /// Records met: the sum of used, merged, ignored and rejected.
     pub records: u64,
     /// Records that became runs or parts of runs.

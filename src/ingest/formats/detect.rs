@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use super::{FORMATS, Format, Parsed, Probe, Reader};
+use super::{FORMATS, Format, Parsed, Probe, Reader, others};
 use crate::ingest::split::{Framing, Splitter, wrapped_elements};
-use crate::ingest::{ReadError, rows};
+use crate::ingest::{LeftOut, ReadError, rows};
 use crate::model::nearest;
 
 /// Records that detection looks at.
@@ -43,11 +43,20 @@ pub fn by_name(name: &str) -> Result<&'static Format, ReadError> {
     })
 }
 
+/// A file that no format claims.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unclaimed {
+    /// What it is instead.
+    pub what: LeftOut,
+    /// What it looks like and what could be done, as a lowercase fragment.
+    pub reason: String,
+}
+
 /// Tells the format of a file from its first block.
 ///
 /// # Errors
 /// Says what the file looks like where no format claims it.
-pub fn detect(path: &Path, head: &[u8], framing: Framing) -> Result<&'static Format, String> {
+pub fn detect(path: &Path, head: &[u8], framing: Framing) -> Result<&'static Format, Unclaimed> {
     if let Some(table) = FORMATS.iter().find(|format| rows::claims(format, path, head)) {
         return Ok(table);
     }
@@ -61,9 +70,9 @@ pub fn detect(path: &Path, head: &[u8], framing: Framing) -> Result<&'static For
 }
 
 /// The format that claims these bytes.
-fn claim(path: &Path, head: &[u8], framing: Framing) -> Result<&'static Format, String> {
+fn claim(path: &Path, head: &[u8], framing: Framing) -> Result<&'static Format, Unclaimed> {
     if let Some(ours) = own(head) {
-        return Err(ours.to_owned());
+        return Err(Unclaimed { what: LeftOut::NotATrace, reason: ours.to_owned() });
     }
     let mut spans = Vec::new();
     Splitter::new(framing).split(head, true, &mut spans);
@@ -96,7 +105,8 @@ fn claim(path: &Path, head: &[u8], framing: Framing) -> Result<&'static Format, 
             return Ok(format);
         }
     }
-    Err(describe(head, &probe))
+    Err(others::named(head, &probe)
+        .unwrap_or_else(|| Unclaimed { what: LeftOut::NotATrace, reason: describe(head, &probe) }))
 }
 
 /// The format that claims the first record that any claims: one stray record further down must not

@@ -8,18 +8,50 @@
 //! Invariant: parsing never fails as a whole. A record becomes runs or parts of runs, or is
 //! ignored or merged by a named rule, or is refused with a reason.
 
+pub mod agent_task;
+pub mod anthropic;
+pub mod atif;
+pub mod autogen;
 mod calls;
 pub mod checkpoints;
 pub mod claude_code;
+pub mod claude_stream;
+pub mod codex;
+pub mod codex_exec;
 mod detect;
+mod evidence;
+pub mod gemini_cli;
+pub mod harbor;
 pub mod inspect_ai;
+pub mod jaeger;
 mod kept;
+pub mod langchain;
+pub mod langfuse;
+pub mod langsmith;
+pub mod mcpmark;
+pub mod mini_swe_agent;
+pub mod mlflow;
 pub mod native;
+pub mod openai_agents;
+pub mod openai_chat;
+pub mod openai_responses;
+pub mod openhands;
+pub mod openinference;
+mod others;
 pub mod otlp;
+pub mod pydantic_ai;
 mod raw;
 pub mod runs_table;
+pub mod smolagents;
 pub mod steplog;
+pub mod swe_agent;
+pub mod tau2;
 pub mod tau_bench;
+pub mod temporal;
+pub mod terminal_bench;
+mod transcript;
+pub mod vercel_ai;
+pub mod who_and_when;
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -28,7 +60,7 @@ use super::scan::top_keys;
 use crate::config::ReadOptions;
 use crate::model::{Issue, Place, Severity, Trajectory};
 
-pub use detect::{by_name, detect};
+pub use detect::{Unclaimed, by_name, detect};
 
 /// Largest member of an archive that is read, in bytes after decompression.
 pub const MEMBER_LIMIT: u64 = 1 << 30;
@@ -36,11 +68,40 @@ pub const MEMBER_LIMIT: u64 = 1 << 30;
 /// Every format, in the order in which detection asks them.
 pub static FORMATS: &[Format] = &[
     tau_bench::TAU_BENCH,
+    tau2::TAU2,
+    swe_agent::SWE_AGENT,
+    mini_swe_agent::MINI_SWE_AGENT,
+    openhands::OPENHANDS,
+    atif::ATIF,
+    harbor::HARBOR,
+    terminal_bench::TERMINAL_BENCH,
+    mcpmark::MCPMARK,
+    who_and_when::WHO_AND_WHEN,
     inspect_ai::INSPECT_AI,
     otlp::OTLP,
     claude_code::CLAUDE_CODE,
+    openinference::OPENINFERENCE,
+    jaeger::JAEGER,
+    langfuse::LANGFUSE,
+    langsmith::LANGSMITH,
+    mlflow::MLFLOW,
+    openai_agents::OPENAI_AGENTS,
+    claude_stream::CLAUDE_STREAM,
+    codex::CODEX,
+    codex_exec::CODEX_EXEC,
+    gemini_cli::GEMINI_CLI,
+    temporal::TEMPORAL,
+    agent_task::AGENT_TASK,
     checkpoints::CHECKPOINTS,
     steplog::STEPLOG,
+    pydantic_ai::PYDANTIC_AI,
+    autogen::AUTOGEN,
+    smolagents::SMOLAGENTS,
+    langchain::LANGCHAIN,
+    vercel_ai::VERCEL_AI,
+    anthropic::ANTHROPIC,
+    openai_responses::OPENAI_RESPONSES,
+    openai_chat::OPENAI_CHAT,
     runs_table::RUNS_TABLE,
     native::NATIVE,
 ];

@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
+use super::super::evidence::flagged_error;
 use super::attributes::{Facts, Slot};
 use super::calls;
 use super::wire::{self, Attributes, Value};
@@ -226,42 +227,6 @@ fn error(
         .map(Cow::Owned);
     let message = message(status, facts).map(Cow::Owned);
     Some(ErrorInfo { kind, message, origin: ErrorOrigin::Recorded })
-}
-
-/// An error that only a flag in the result tells: `isError`, `is_error`, or an error status.
-fn flagged_error(result: &str) -> Option<ErrorInfo<'static>> {
-    #[derive(Deserialize)]
-    struct Flags<'a> {
-        #[serde(borrow, default, rename = "isError")]
-        is_error: Option<&'a RawValue>,
-        #[serde(borrow, default, rename = "is_error")]
-        is_error_snake: Option<&'a RawValue>,
-        #[serde(borrow, default)]
-        status: Option<&'a RawValue>,
-        #[serde(borrow, default)]
-        error: Option<&'a RawValue>,
-        #[serde(borrow, default)]
-        message: Option<&'a RawValue>,
-    }
-    let result = result.trim();
-    // Some instrumentations write the result as JSON in JSON.
-    let inner: Option<String> =
-        result.starts_with('"').then(|| serde_json::from_str(result).ok()).flatten();
-    let result = inner.as_deref().map_or(result, str::trim);
-    if !result.starts_with('{') {
-        return None;
-    }
-    let flags: Flags<'_> = serde_json::from_str(result).ok()?;
-    let is_true = |flag: Option<&RawValue>| flag.is_some_and(|flag| flag.get() == "true");
-    let status = wire::text(flags.status).unwrap_or_default().to_ascii_lowercase();
-    let failed = is_true(flags.is_error)
-        || is_true(flags.is_error_snake)
-        || matches!(status.as_str(), "error" | "failure" | "failed");
-    failed.then(|| ErrorInfo {
-        kind: None,
-        message: wire::text(flags.error).or_else(|| wire::text(flags.message)).map(Cow::Owned),
-        origin: ErrorOrigin::Flag,
-    })
 }
 
 /// Input counts here include what a cache gave or took, so both are taken off it.
