@@ -1,0 +1,97 @@
+//! Payloads: bytes in base64 with the name of their encoding.
+//!
+//! Owns their reading as JSON where the encoding says that they are JSON. Refuses all others, such as
+//! encrypted ones, which stay as written.
+
+use std::borrow::Cow;
+
+use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
+
+use crate::ingest::formats::raw::{raw_fields, read, text};
+
+raw_fields! { Payloads { payloads } }
+raw_fields! { Payload { metadata, data } }
+raw_fields! { Metadata { encoding } }
+
+/// The value of payloads as JSON text: of one payload its value, of several an array; as written
+/// where one of them is not readable.
+pub(super) fn value(raw: &RawValue) -> Cow<'_, str> {
+    let list = raw.get().starts_with('{').then(|| read::<Payloads<'_>>(raw)).flatten();
+    let list = list.and_then(|list| list.payloads).and_then(read::<Vec<&RawValue>>);
+    let Some(list) = list else { return Cow::Borrowed(raw.get()) };
+    let values: Option<Vec<String>> = list.iter().map(|payload| one(payload)).collect();
+    match values {
+        Some(values) if values.len() == 1 => Cow::Owned(values.concat()),
+        Some(values) => Cow::Owned(format!("[{}]", values.join(","))),
+        None => Cow::Borrowed(raw.get()),
+    }
+}
+
+/// The JSON text of the one payload, alone or in a list.
+pub(super) fn decoded(raw: &RawValue) -> Option<String> {
+    let list = read::<Payloads<'_>>(raw)?.payloads.and_then(read::<Vec<&RawValue>>);
+    match list {
+        Some(list) => one(list.first()?),
+        None => one(raw),
+    }
+}
+
+fn one(raw: &RawValue) -> Option<String> {
+    let payload: Payload<'_> = read(raw)?;
+    let encoding = payload.metadata.and_then(read::<Metadata<'_>>)?.encoding.and_then(text)?;
+    let encoding = base64(&encoding)?;
+    match encoding.as_slice() {
+        b"json/plain" | b"json/protobuf" => {
+            let json = String::from_utf8(base64(&payload.data.and_then(text)?)?).ok()?;
+            serde_json::from_str::<IgnoredAny>(&json).is_ok().then_some(json)
+        }
+        b"binary/null" => Some("null".to_owned()),
+        _ => None,
+    }
+}
+
+/// Decodes base64, standard or URL-safe, padded or not.
+fn base64(text: &str) -> Option<Vec<u8>> {
+    let text = text.trim_end_matches('=');
+    let mut out = Vec::with_capacity(text.len() / 4 * 3 + 2);
+    let (mut bits, mut held) = (0_u32, 0_u32);
+    for byte in text.bytes() {
+        let six = match byte {
+            b'A'..=b'Z' => byte - b'A',
+            b'a'..=b'z' => byte - b'a' + 26,
+            b'0'..=b'9' => byte - b'0' + 52,
+            b'+' | b'-' => 62,
+            b'/' | b'_' => 63,
+            _ => return None,
+        };
+        bits = (bits << 6) | u32::from(six);
+        held += 6;
+        if held >= 8 {
+            held -= 8;
+            out.push(((bits >> held) & 0xff) as u8);
+            bits &= (1 << held) - 1;
+        }
+    }
+    Some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{base64, value};
+    use serde_json::value::RawValue;
+
+    #[test]
+    fn json_is_read_and_all_else_stays_as_written() {
+        let raw = |json: &str| RawValue::from_string(json.to_owned()).unwrap();
+        let plain = r#"{"metadata":{"encoding":"anNvbi9wbGFpbg=="},"data":"MTI="}"#;
+        assert_eq!(value(&raw(&format!(r#"{{"payloads":[{plain}]}}"#))), "12");
+        assert_eq!(value(&raw(&format!(r#"{{"payloads":[{plain},{plain}]}}"#))), "[12,12]");
+        let sealed =
+            r#"{"payloads":[{"metadata":{"encoding":"YmluYXJ5L2VuY3J5cHRlZA=="},"data":"MTI="}]}"#;
+        assert_eq!(value(&raw(sealed)), sealed);
+        assert_eq!(base64("Zm9vYmFy"), Some(b"foobar".to_vec()));
+        assert_eq!(base64("Zg"), Some(b"f".to_vec()));
+        assert_eq!(base64("?"), None);
+    }
+}
