@@ -86,13 +86,13 @@ fn three_encodings_and_four_wrappings_give_one_and_the_same_run() {
     let state = serde_json::to_vec(&json!({"values": {"messages": messages}, "next": []})).unwrap();
     for other in [encoded(to_dict), encoded(dumpd), object, state] {
         let run = frames::run_of(&LANGCHAIN, &other);
-        assert_eq!(format!("{run:?}"), format!("{plain:?}"));
+        assert_eq!(frames::told(&run), frames::told(&plain));
     }
     let lines: Vec<Vec<u8>> = messages.iter().map(|m| serde_json::to_vec(m).unwrap()).collect();
     let lines: Vec<&[u8]> = lines.iter().map(Vec::as_slice).collect();
     let given = frames::read_records(&LANGCHAIN, &lines, false);
     assert!(given.fates.iter().all(|fate| *fate == Fate::Used));
-    assert_eq!(format!("{:?}", given.runs), format!("[{plain:?}]"));
+    assert_eq!(frames::all_told(&given.runs), [frames::told(&plain)]);
 }
 
 #[test]
@@ -135,14 +135,14 @@ fn the_three_real_files_give_one_and_the_same_result() {
         let Some(path) = shared(&format!("data/langchain/{name}.json")) else { return };
         let path = path.to_str().unwrap();
         let page = cli::json(&["inspect", path]);
-        assert_eq!(page["files"][0]["format"], "langchain", "{page:#}");
+        assert_eq!(page["inputs"][0]["format"], "langchain", "{page:#}");
         let run = frames::run_of(&LANGCHAIN, &std::fs::read(path).unwrap());
         let names: Vec<_> = frames::fates(&run);
         let expected =
             [("get_weather", "!TimeoutError"), ("get_weathr", "!-"), ("get_weather", "-")];
         assert_eq!(names, expected.map(|(name, fate)| (name.into(), fate.into())));
         assert_eq!(frames::tokens(&run), [400.0, 0.0, 0.0, 80.0]);
-        seen.push(format!("{run:?}"));
+        seen.push(frames::told(&run));
         // Recovered: the run ended without an error of its own.
         assert_eq!((run.format_outcome, run.end_reason.as_deref()), (None, Some("stop")));
     }
@@ -154,7 +154,30 @@ fn a_state_history_without_messages_is_not_claimed() {
     let Some(path) = shared("data/langchain/langgraph_state_history_meta.json") else { return };
     let ran =
         cli::run(&["inspect", path.to_str().unwrap(), "--format", "langchain", "--output", "json"]);
-    assert_eq!(ran.json()["files"][0]["runs"], 0, "{ran:?}");
+    assert_eq!(ran.json()["inputs"][0]["runs"], 0, "{ran:?}");
     let ran = cli::run(&["inspect", path.to_str().unwrap()]);
     assert_ne!(ran.code, 0, "{ran:?}");
+}
+
+#[test]
+fn every_wrapping_is_told_by_its_contents() {
+    let list: Vec<Value> = serde_json::from_slice(FIXTURE).unwrap();
+    let copy: Vec<Value> =
+        list.iter().map(|message| json!({"type": message["type"], "content": "x"})).collect();
+    let one = ("langchain".to_owned(), 1);
+    assert_eq!(frames::taken_for(&frames::lines(&list)), one);
+    assert_eq!(
+        frames::taken_for(&frames::lines(&list.iter().map(to_dict).collect::<Vec<_>>())),
+        one
+    );
+    assert_eq!(frames::taken_for(&frames::lines(&list.iter().map(dumpd).collect::<Vec<_>>())), one);
+    let two = ("langchain".to_owned(), 2);
+    assert_eq!(frames::taken_for(&frames::lines(&[json!(list), json!(copy)])), two);
+    assert_eq!(frames::taken_for(json!([list, copy]).to_string().as_bytes()), two);
+    let states = [json!({"messages": list, "thread_id": "a"}), json!({"messages": copy})];
+    assert_eq!(frames::taken_for(&frames::lines(&states)), two);
+    assert_eq!(
+        frames::taken_for(json!({"values": {"messages": list}}).to_string().as_bytes()),
+        one
+    );
 }

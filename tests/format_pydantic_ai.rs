@@ -92,15 +92,15 @@ fn an_interrupted_answer_ends_a_run_as_cancelled_and_a_suspended_one_leaves_it_o
 
 #[test]
 fn every_wrapping_gives_the_same_runs() {
-    let plain = format!("{:?}", frames::read(&PYDANTIC_AI, TWO).runs);
+    let plain = frames::all_told(&frames::read(&PYDANTIC_AI, TWO).runs);
     let messages: Vec<Value> = serde_json::from_slice(TWO).unwrap();
     for key in ["messages", "all_messages", "message_history"] {
         let object = serde_json::to_vec(&json!({ key: messages })).unwrap();
-        assert_eq!(format!("{:?}", frames::read(&PYDANTIC_AI, &object).runs), plain, "{key}");
+        assert_eq!(frames::all_told(&frames::read(&PYDANTIC_AI, &object).runs), plain, "{key}");
     }
     let lines: Vec<Vec<u8>> = messages.iter().map(|m| serde_json::to_vec(m).unwrap()).collect();
     let lines: Vec<&[u8]> = lines.iter().map(Vec::as_slice).collect();
-    assert_eq!(format!("{:?}", frames::read_records(&PYDANTIC_AI, &lines, false).runs), plain);
+    assert_eq!(frames::all_told(&frames::read_records(&PYDANTIC_AI, &lines, false).runs), plain);
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn the_real_history_is_one_step_in_three_recorded_tries() {
     let Some(path) = shared("data/pydantic_ai/all_messages.json") else { return };
     let file = path.to_str().unwrap();
     let page = cli::json(&["inspect", file]);
-    assert_eq!(page["files"][0]["format"], "pydantic-ai", "{page:#}");
+    assert_eq!(page["inputs"][0]["format"], "pydantic-ai", "{page:#}");
     let run = frames::run_of(&PYDANTIC_AI, &std::fs::read(&path).unwrap());
     let calls = frames::calls(&run);
     let tries: Vec<_> = calls
@@ -136,4 +136,18 @@ fn the_real_history_is_one_step_in_three_recorded_tries() {
     assert_eq!(cli::figure(&report, "retry_success_rate"), (Some(0.5), Some(1.0), Some(2.0)));
     let tokens = frames::tokens(&run);
     assert_eq!(tokens, [332.0, 0.0, 0.0, 47.0]);
+}
+
+#[test]
+fn every_wrapping_is_told_by_its_contents() {
+    let two = ("pydantic-ai".to_owned(), 2);
+    let list: Vec<Value> = serde_json::from_slice(TWO).unwrap();
+    assert_eq!(frames::taken_for(TWO), two);
+    assert_eq!(frames::taken_for(&frames::lines(&list)), two);
+    assert_eq!(
+        frames::taken_for(json!({"output": "x", "all_messages": list}).to_string().as_bytes()),
+        two
+    );
+    let older: Value = serde_json::from_slice(OLDER).unwrap();
+    assert_eq!(frames::taken_for(&frames::lines(&[json!(list), older])).1, 3);
 }

@@ -52,7 +52,7 @@ fn the_state_is_a_status_word_and_a_final_answer_without_one_is_no_success() {
     let steps = serde_json::to_vec(&result["steps"]).unwrap();
     let bare = frames::run_of(&SMOLAGENTS, &steps);
     assert_eq!((bare.status.as_deref(), bare.format_outcome, bare.end_rule), (None, None, None));
-    assert_eq!(format!("{:?}", bare.attempts), format!("{:?}", run.attempts));
+    assert_eq!(frames::fates(&bare), frames::fates(&run));
     let report = |bytes: &[u8]| {
         let folder = cli::Folder::new();
         let path = folder.file("steps.json", bytes);
@@ -114,7 +114,7 @@ fn what_is_no_step_is_refused_or_told() {
 fn real(name: &str) -> Option<agenteval::model::Trajectory<'static>> {
     let path = shared(&format!("data/smolagents/{name}"))?;
     let page = cli::json(&["inspect", path.to_str().unwrap()]);
-    assert_eq!(page["files"][0]["format"], "smolagents", "{page:#}");
+    assert_eq!(page["inputs"][0]["format"], "smolagents", "{page:#}");
     Some(frames::run_of(&SMOLAGENTS, &std::fs::read(path).unwrap()))
 }
 
@@ -150,4 +150,15 @@ fn the_real_code_agent_used_up_its_steps_and_failed() {
         assert_eq!(frames::delivered(&run)["output"], "Summary answer: max steps reached");
         assert_eq!(frames::tokens(&run), [500.0, 0.0, 0.0, 100.0]);
     }
+}
+
+#[test]
+fn every_wrapping_is_told_by_its_contents() {
+    let one = ("smolagents".to_owned(), 1);
+    let result: Value = serde_json::from_slice(RESULT).unwrap();
+    let steps = result["steps"].as_array().unwrap();
+    assert_eq!(frames::taken_for(RESULT), one);
+    assert_eq!(frames::taken_for(&frames::lines(steps)), one);
+    assert_eq!(frames::taken_for(json!(steps).to_string().as_bytes()), one);
+    assert_eq!(frames::taken_for(&frames::lines(&[result.clone(), result])).1, 2);
 }

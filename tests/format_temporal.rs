@@ -99,32 +99,32 @@ fn tries_are_what_the_server_counted_and_the_last_failure_is_kept() {
 #[test]
 fn the_order_the_wrapping_and_the_number_of_documents_change_nothing() {
     let events = events(FIXTURE);
-    let plain = format!("{:?}", frames::run_of(&TEMPORAL, FIXTURE));
+    let plain = frames::told(&frames::run_of(&TEMPORAL, FIXTURE));
     let reversed: Vec<Value> = events.iter().rev().cloned().collect();
     for other in [shuffled(&events), reversed.clone()] {
-        assert_eq!(format!("{:?}", run_of(&other)), plain);
+        assert_eq!(frames::told(&run_of(&other)), plain);
         let bare = serde_json::to_vec(&other).unwrap();
-        assert_eq!(format!("{:?}", frames::run_of(&TEMPORAL, &bare)), plain);
+        assert_eq!(frames::told(&frames::run_of(&TEMPORAL, &bare)), plain);
         let api = json!({"history": {"events": other}, "nextPageToken": ""});
         let api = serde_json::to_vec(&api).unwrap();
-        assert_eq!(format!("{:?}", frames::run_of(&TEMPORAL, &api)), plain);
+        assert_eq!(frames::told(&frames::run_of(&TEMPORAL, &api)), plain);
         for apart in [false, true] {
             let (one, two) = (of(&other[..5]), of(&other[5..]));
             let given = frames::read_records(&TEMPORAL, &[&one, &two], apart);
             assert_eq!(given.runs.len(), 1, "{apart}");
             let run = Trajectory { place: Default::default(), ..given.runs[0].clone() };
-            assert_eq!(format!("{run:?}"), plain, "{apart}");
+            assert_eq!(frames::told(&run), plain, "{apart}");
         }
         let lines: Vec<Vec<u8>> = other.iter().map(|e| serde_json::to_vec(e).unwrap()).collect();
         let lines: Vec<&[u8]> = lines.iter().map(Vec::as_slice).collect();
         let given = frames::read_records(&TEMPORAL, &lines, false);
-        assert_eq!(format!("{:?}", given.runs), format!("[{plain}]"));
+        assert_eq!(frames::all_told(&given.runs), [plain.clone()]);
     }
 }
 
 #[test]
 fn ids_are_texts_or_numbers_and_types_have_two_spellings() {
-    let plain = format!("{:?}", frames::run_of(&TEMPORAL, FIXTURE));
+    let plain = frames::told(&frames::run_of(&TEMPORAL, FIXTURE));
     let camel = |word: &str| {
         let words = word.trim_start_matches("EVENT_TYPE_").split('_');
         words.map(|w| format!("{}{}", &w[..1], w[1..].to_lowercase())).collect::<String>()
@@ -141,12 +141,12 @@ fn ids_are_texts_or_numbers_and_types_have_two_spellings() {
             }
         }
     }
-    assert_eq!(format!("{:?}", run_of(&other)), plain);
+    assert_eq!(frames::told(&run_of(&other)), plain);
     // Some writers give the type as a number: the name of the attributes says it too.
     for event in &mut other {
         event["eventType"] = json!(7);
     }
-    assert_eq!(format!("{:?}", run_of(&other)), plain);
+    assert_eq!(frames::told(&run_of(&other)), plain);
 }
 
 #[test]
@@ -240,7 +240,7 @@ fn what_is_no_history_is_refused_or_told() {
 fn real(name: &str) -> Option<(String, Vec<u8>)> {
     let path = shared(&format!("data/temporal/{name}"))?;
     let page = cli::json(&["inspect", path.to_str().unwrap()]);
-    assert_eq!(page["files"][0]["format"], "temporal", "{page:#}");
+    assert_eq!(page["inputs"][0]["format"], "temporal", "{page:#}");
     Some((path.to_str().unwrap().to_owned(), std::fs::read(path).unwrap()))
 }
 
@@ -264,7 +264,7 @@ fn the_real_history_with_retries_has_thirteen_activities_and_twelve_retries() {
         &[("avg_retry_count", 12.0, 12.0, 1.0), ("final_completion_rate", 1.0, 1.0, 1.0)],
     );
     let shuffled = frames::run_of(&TEMPORAL, &of(&shuffled(&events(&file))));
-    assert_eq!(format!("{shuffled:?}"), format!("{run:?}"));
+    assert_eq!(frames::told(&shuffled), frames::told(&run));
 }
 
 #[test]
@@ -277,7 +277,7 @@ fn the_real_timed_out_history_is_newest_first_and_joins_an_activity_that_never_s
     assert_eq!(kind, Some("ScheduleToStart"));
     assert!(run.attempts[0].started_at.is_some() && run.attempts[0].ended_at.is_some());
     let ascending: Vec<Value> = events(&file).into_iter().rev().collect();
-    assert_eq!(format!("{:?}", run_of(&ascending)), format!("{run:?}"));
+    assert_eq!(frames::told(&run_of(&ascending)), frames::told(&run));
 }
 
 #[test]
@@ -292,4 +292,18 @@ fn the_real_agent_calls_its_model_twice_and_its_tool_once() {
     let run = frames::run_of(&TEMPORAL, &file);
     assert_eq!((run.status.as_deref(), run.attempts.len()), (Some("completed"), 0));
     assert!(run.tags.contains(&("workflow_attempt".into(), "3".into())));
+}
+
+#[test]
+fn every_wrapping_is_told_by_its_contents() {
+    let one = ("temporal".to_owned(), 1);
+    let events = events(FIXTURE);
+    assert_eq!(frames::taken_for(FIXTURE), one);
+    assert_eq!(frames::taken_for(&frames::lines(&events)), one);
+    let newest_first: Vec<Value> = events.iter().rev().cloned().collect();
+    assert_eq!(frames::taken_for(json!(newest_first).to_string().as_bytes()), one);
+    let api = json!({"history": {"events": events}});
+    assert_eq!(frames::taken_for(api.to_string().as_bytes()), one);
+    let document: Value = serde_json::from_slice(FIXTURE).unwrap();
+    assert_eq!(frames::taken_for(json!([document]).to_string().as_bytes()), one);
 }

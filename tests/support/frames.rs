@@ -71,6 +71,20 @@ pub(crate) fn tokens(run: &Trajectory<'static>) -> [f64; 4] {
     })
 }
 
+/// All that is told of a run but its attempts' own JSON, whose spaces and order of keys may differ.
+pub(crate) fn told(run: &Trajectory<'static>) -> String {
+    let mut run = run.clone();
+    for attempt in &mut run.attempts {
+        attempt.raw = None;
+    }
+    format!("{run:?}")
+}
+
+/// The same of several runs.
+pub(crate) fn all_told(runs: &[Trajectory<'static>]) -> Vec<String> {
+    runs.iter().map(told).collect()
+}
+
 /// What the run delivered.
 #[track_caller]
 pub(crate) fn delivered(run: &Trajectory<'static>) -> Value {
@@ -86,4 +100,28 @@ pub(crate) fn codes(given: &Given) -> Vec<(&'static str, u64)> {
 /// A file beside the repository.
 pub(crate) fn bytes(path: Option<PathBuf>) -> Option<Vec<u8>> {
     path.map(|path| std::fs::read(&path).unwrap_or_else(|why| panic!("{}: {why}", path.display())))
+}
+
+/// What the program takes a text for: the format, and the number of runs in it.
+#[track_caller]
+pub(crate) fn taken_for(text: &[u8]) -> (String, u64) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("file.json");
+    std::fs::write(&path, text).expect("a file");
+    let path = path.to_str().expect("UTF-8").to_owned();
+    let output = assert_cmd::cargo::cargo_bin_cmd!("agenteval")
+        .args(["inspect", &path, "--output", "json"])
+        .output()
+        .expect("the program starts");
+    let page: Value = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|why| panic!("{why}: {}", String::from_utf8_lossy(&output.stderr)));
+    let input = &page["inputs"][0];
+    let name = input["format"].as_str().unwrap_or_default();
+    (name.to_owned(), input["runs"].as_u64().unwrap_or_default())
+}
+
+/// A list as one value a line.
+pub(crate) fn lines(list: &[Value]) -> Vec<u8> {
+    let lines: Vec<String> = list.iter().map(Value::to_string).collect();
+    lines.join("\n").into_bytes()
 }

@@ -56,6 +56,9 @@ const MAX_STEPS: &str = "AgentMaxStepsError";
 /// The error of a model call, which ends the run.
 const GENERATION: &str = "AgentGenerationError";
 
+/// How many calls of one step an error's text is compared with.
+const CALLS_NAMED: usize = 64;
+
 /// Longest text of a task that is used as its id as it is, in bytes.
 const LONGEST_TASK: usize = 160;
 
@@ -192,7 +195,7 @@ fn act<'r>(
     let kept = !step.tool_calls.is_none_or(|calls| calls.get().starts_with("[]"));
     // The error's text names the tool that raised it; without a name it is the first that ran.
     let said = error.as_ref().and_then(|error| error.message.as_deref()).unwrap_or_default();
-    let named = calls.iter().position(|(_, function)| {
+    let named = calls.iter().take(CALLS_NAMED).position(|(_, function)| {
         let name = function.name.and_then(label).unwrap_or_default();
         !name.is_empty()
             && (said.contains(&format!("'{name}'")) || said.contains(&format!("tool {name}")))

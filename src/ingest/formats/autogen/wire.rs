@@ -173,13 +173,10 @@ fn signed<'r>(list: &[&'r RawValue]) -> Vec<(Key, &'r RawValue)> {
         .collect()
 }
 
-/// Lists that partly say the same, as one: the first gives the order.
+/// Lists that partly say the same, as one: the first gives the order, and a message stands behind
+/// all that any list has before it, as far as the lists agree.
 fn merged<'r>(lists: &[Vec<&'r RawValue>]) -> Vec<&'r RawValue> {
-    let mut lists: Vec<Vec<(Key, &'r RawValue)>> = lists.iter().map(|list| signed(list)).collect();
-    if lists.is_empty() {
-        return Vec::new();
-    }
-    let base = lists.remove(0);
+    let lists: Vec<Vec<(Key, &'r RawValue)>> = lists.iter().map(|list| signed(list)).collect();
     let mut anchors: HashMap<Key, Vec<(usize, usize)>> = HashMap::new();
     for (which, list) in lists.iter().enumerate() {
         for (at, (key, _)) in list.iter().enumerate() {
@@ -187,31 +184,46 @@ fn merged<'r>(lists: &[Vec<&'r RawValue>]) -> Vec<&'r RawValue> {
         }
     }
     let mut done = vec![0_usize; lists.len()];
+    let mut walked = vec![false; lists.len()];
     let (mut out, mut seen) = (Vec::new(), HashSet::new());
-    for (key, raw) in base {
-        for (which, at) in anchors.get(&key).into_iter().flatten() {
-            let (Some(list), Some(done)) = (lists.get(*which), done.get_mut(*which)) else {
+    for (first, list) in lists.iter().enumerate() {
+        let mut open = vec![Walk { list: first, end: list.len(), anchor: 0 }];
+        while let Some(walk) = open.last_mut() {
+            let which = walk.list;
+            let next = done[which];
+            let Some((key, raw)) = lists[which].get(next).filter(|_| next < walk.end) else {
+                walked[which] = false;
+                open.pop();
                 continue;
             };
-            for (key, raw) in list.get(*done..*at).unwrap_or_default() {
-                if seen.insert(*key) {
-                    out.push(*raw);
+            walked[which] = true;
+            let places = anchors.get(key).map(Vec::as_slice).unwrap_or_default();
+            if !seen.contains(key)
+                && let Some((other, at)) = places.get(walk.anchor).copied()
+            {
+                // Another list may have something before this message that comes first.
+                walk.anchor += 1;
+                if !walked[other] && done[other] < at {
+                    open.push(Walk { list: other, end: at, anchor: 0 });
                 }
+                continue;
             }
-            *done = (*done).max(at + 1);
-        }
-        if seen.insert(key) {
-            out.push(raw);
-        }
-    }
-    for (list, done) in lists.iter().zip(done) {
-        for (key, raw) in list.get(done..).unwrap_or_default() {
             if seen.insert(*key) {
                 out.push(*raw);
             }
+            walk.anchor = 0;
+            done[which] = next + 1;
         }
     }
     out
+}
+
+/// A list that is walked up to one of its messages, and the next place of its current message in
+/// other lists that is looked at.
+struct Walk {
+    list: usize,
+    end: usize,
+    anchor: usize,
 }
 
 #[cfg(test)]

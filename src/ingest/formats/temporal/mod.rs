@@ -143,7 +143,7 @@ impl Temporal {
                     new += 1;
                     history.add(id, event);
                 }
-                Some(known) if *known == event => repeated += 1,
+                Some(known) if known.is(&event) => repeated += 1,
                 Some(_) => clash += 1,
             }
         }

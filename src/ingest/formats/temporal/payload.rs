@@ -9,6 +9,7 @@ use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use crate::ingest::formats::raw::{raw_fields, read, text};
+use crate::model::input_hash;
 
 raw_fields! { Payloads { payloads } }
 raw_fields! { Payload { metadata, data } }
@@ -26,6 +27,19 @@ pub(super) fn value(raw: &RawValue) -> Cow<'_, str> {
         Some(values) => Cow::Owned(format!("[{}]", values.join(","))),
         None => Cow::Borrowed(raw.get()),
     }
+}
+
+/// By what two inputs are held equal: the data of their payloads, encoded as it stands; the whole value
+/// where it holds no payloads.
+pub(super) fn hash(raw: &RawValue) -> Option<u64> {
+    let list = raw.get().starts_with('{').then(|| read::<Payloads<'_>>(raw)).flatten();
+    let Some(list) = list.and_then(|list| list.payloads) else { return input_hash(raw.get()) };
+    let list: Vec<Payload<'_>> = read(list)?;
+    if let [Payload { data: Some(data), .. }] = list.as_slice() {
+        return input_hash(data.get());
+    }
+    let data: Vec<&str> = list.iter().map(|one| one.data.map_or("null", RawValue::get)).collect();
+    (!data.is_empty()).then(|| input_hash(&data.join(","))).flatten()
 }
 
 /// The JSON text of the one payload, alone or in a list.

@@ -16,7 +16,6 @@ raw_fields! {
     /// What holds events.
     Holder { events, history, next = "nextPageToken" }
 }
-raw_fields! { Event { id = "eventId", time = "eventTime", kind = "eventType", attributes } }
 raw_fields! {
     /// The attributes of the events that are read.
     Attributes {
@@ -142,23 +141,28 @@ pub(super) struct Read<'r> {
 /// Reads an event; `None` where it has no id or tells no type.
 pub(super) fn event(raw: &RawValue) -> Option<Read<'_>> {
     raw.get().starts_with('{').then_some(())?;
-    let event: Event<'_> = read(raw)?;
-    let id = whole(event.id?)?;
-    let named = event.kind.and_then(text);
-    let time = event.time.and_then(label);
-    let mut kind = named.as_deref().map_or(Kind::Other, Kind::of);
-    if kind == Kind::Other && named.is_some() {
-        return Some(Read { id, kind, time, attributes: Attributes::default() });
-    }
     let members: Entries<'_> = read(raw)?;
-    let own = members.0.into_iter().find(|(key, _)| key.ends_with("EventAttributes"));
-    if named.is_none() {
-        // Some writers give the type as a number; the name of the attributes says it too.
-        kind = Kind::of(&own.as_ref()?.0);
+    let (mut id, mut time, mut named, mut own, mut plain) = (None, None, None, None, None);
+    for (key, value) in members.0 {
+        match key.as_ref() {
+            "eventId" => id = whole(value),
+            "eventTime" => time = label(value),
+            "eventType" => named = text(value),
+            "attributes" => plain = Some(value),
+            _ if key.ends_with("EventAttributes") => own = Some((key, value)),
+            _ => {}
+        }
     }
-    let attributes = own.map(|(_, value)| value).or(event.attributes);
-    let attributes = attributes.filter(|attributes| attributes.get().starts_with('{'));
-    Some(Read { id, kind, time, attributes: attributes.and_then(read).unwrap_or_default() })
+    let kind = match (&named, &own) {
+        (Some(named), _) => Kind::of(named),
+        // Some writers give the type as a number; the name of the attributes says it too.
+        (None, Some((key, _))) => Kind::of(key),
+        (None, None) => return None,
+    };
+    let attributes = own.map(|(_, value)| value).or(plain);
+    let attributes = attributes.filter(|raw| kind != Kind::Other && raw.get().starts_with('{'));
+    let attributes = attributes.and_then(read).unwrap_or_default();
+    Some(Read { id: id?, kind, time, attributes })
 }
 
 /// An int64, as a text or as a number.
