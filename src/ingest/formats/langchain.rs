@@ -228,7 +228,7 @@ fn delivered<'r>(gathered: &Gathered<'r>) -> Final<'r> {
 
 fn calls<'r>(raw: Option<&'r RawValue>) -> Vec<ToolCall<'r>> {
     let calls: Vec<&RawValue> = raw.and_then(read).unwrap_or_default();
-    calls.into_iter().filter_map(|call| read(call)).collect()
+    calls.into_iter().filter_map(read).collect()
 }
 
 fn answer_of_model<'r>(

@@ -26,7 +26,7 @@ raw_fields! {
     /// What holds messages.
     Holder {
         messages, stop_reason, kind = "type", agent_states, agent_state, llm_context,
-        message_thread, inner_team_state, chat_message, inner_messages, mode, response,
+        message_thread, inner_team_state, chat_message, inner_messages, mode,
     }
 }
 raw_fields! {
@@ -114,8 +114,8 @@ const DEEPEST: usize = 16;
 pub(super) fn list_in(object: &RawValue) -> Option<Vec<&RawValue>> {
     object.get().starts_with('{').then_some(())?;
     let holder: Holder<'_> = read(object)?;
-    if holder.mode.is_some() && holder.response.is_some() {
-        return None;
+    if holder.mode.is_some() {
+        return None; // a recorded request, which may have failed to answer
     }
     if let Some(messages) = holder.messages {
         return read(messages);

@@ -295,7 +295,7 @@ fn fate<'r>(part: &Part<'r>) -> (Option<ErrorInfo<'r>>, Option<&'static str>, Op
         Some("denied") => (None, Some("denied"), attempt),
         Some("interrupted") => (None, Some("cancelled"), attempt),
         Some("retried" | "failed" | "error") => {
-            let mut error = told_error(content, ErrorOrigin::Recorded);
+            let mut error = told_error(part.content.map(wire::said), ErrorOrigin::Recorded);
             error.kind = retry.cause.and_then(label).or(error.kind);
             (Some(error), None, attempt)
         }
@@ -316,7 +316,7 @@ fn older_retry<'r>(part: &Part<'r>) -> ErrorInfo<'r> {
     let kind = if is_list { "validation_error" } else { "model_retry" };
     ErrorInfo {
         kind: Some(kind.into()),
-        message: part.content.map(words),
+        message: part.content.map(wire::said),
         origin: ErrorOrigin::Recorded,
     }
 }

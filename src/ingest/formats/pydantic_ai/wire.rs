@@ -6,8 +6,8 @@ use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 
-use crate::ingest::formats::message_lists::count;
-use crate::ingest::formats::raw::{raw_fields, read, text};
+use crate::ingest::formats::message_lists::{count, words};
+use crate::ingest::formats::raw::{label, raw_fields, read, text};
 use crate::model::Tokens;
 
 /// Keys of objects under which histories are stored.
@@ -27,6 +27,10 @@ raw_fields! {
 raw_fields! {
     /// How a call is to be made again.
     Retry { cause, attempt }
+}
+raw_fields! {
+    /// One fault that a validation found.
+    Fault { loc, msg }
 }
 raw_fields! {
     /// What holds a history.
@@ -65,6 +69,25 @@ pub(super) fn message(raw: &RawValue) -> Option<Message<'_>> {
 pub(super) fn parts<'r>(message: &Message<'r>) -> Vec<Part<'r>> {
     let parts: Vec<&'r RawValue> = message.parts.and_then(read).unwrap_or_default();
     parts.into_iter().filter(|part| part.get().starts_with('{')).filter_map(read).collect()
+}
+
+/// What a part says: of a list of faults each with its place, else its words.
+pub(super) fn said(content: &RawValue) -> Cow<'_, str> {
+    let faults: Option<Vec<&RawValue>> =
+        content.get().starts_with('[').then(|| read(content)).flatten();
+    let told: Option<Vec<String>> = faults.iter().flatten().map(|fault| told(fault)).collect();
+    match told {
+        Some(told) if !told.is_empty() => Cow::Owned(told.join("; ")),
+        _ => words(content),
+    }
+}
+
+fn told(fault: &RawValue) -> Option<String> {
+    let fault: Fault<'_> = fault.get().starts_with('{').then(|| read(fault)).flatten()?;
+    let why = fault.msg.and_then(text)?;
+    let place: Vec<&RawValue> = fault.loc.and_then(read).unwrap_or_default();
+    let place: Vec<Cow<'_, str>> = place.into_iter().filter_map(label).collect();
+    Some(if place.is_empty() { why.into_owned() } else { format!("{}: {why}", place.join(".")) })
 }
 
 /// The history that an object holds.

@@ -75,7 +75,7 @@ impl Temporal {
         match record.bytes.trim_ascii_start().first() {
             Some(b'[') => {
                 let elements: Vec<&RawValue> = serde_json::from_slice(record.bytes)?;
-                if !elements.first().is_some_and(|first| holder(first).is_some()) {
+                if elements.first().is_none_or(|first| holder(first).is_none()) {
                     return self.events(&elements, false, record.place);
                 }
                 let (mut used, mut merged, mut refused) = (false, false, None);
