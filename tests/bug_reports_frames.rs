@@ -11,7 +11,6 @@
 mod cli;
 #[path = "support/frames.rs"]
 mod frames;
-mod support;
 
 use agenteval::ingest::formats::langchain::LANGCHAIN;
 use agenteval::ingest::formats::pydantic_ai::PYDANTIC_AI;

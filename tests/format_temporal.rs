@@ -101,7 +101,7 @@ fn the_order_the_wrapping_and_the_number_of_documents_change_nothing() {
     let events = events(FIXTURE);
     let plain = frames::told(&frames::run_of(&TEMPORAL, FIXTURE));
     let reversed: Vec<Value> = events.iter().rev().cloned().collect();
-    for other in [shuffled(&events), reversed.clone()] {
+    for other in [shuffled(&events), reversed] {
         assert_eq!(frames::told(&run_of(&other)), plain);
         let bare = serde_json::to_vec(&other).unwrap();
         assert_eq!(frames::told(&frames::run_of(&TEMPORAL, &bare)), plain);
@@ -118,7 +118,7 @@ fn the_order_the_wrapping_and_the_number_of_documents_change_nothing() {
         let lines: Vec<Vec<u8>> = other.iter().map(|e| serde_json::to_vec(e).unwrap()).collect();
         let lines: Vec<&[u8]> = lines.iter().map(Vec::as_slice).collect();
         let given = frames::read_records(&TEMPORAL, &lines, false);
-        assert_eq!(frames::all_told(&given.runs), [plain.clone()]);
+        assert_eq!(frames::all_told(&given.runs), std::slice::from_ref(&plain));
     }
 }
 
