@@ -8,6 +8,7 @@
 //! Invariant: parsing never fails as a whole. A record becomes runs or parts of runs, or is
 //! ignored or merged by a named rule, or is refused with a reason.
 
+mod agent_log;
 pub mod agent_task;
 pub mod anthropic;
 pub mod atif;

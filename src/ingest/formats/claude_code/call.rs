@@ -9,27 +9,27 @@ use crate::model::{Attempt, ErrorInfo, ErrorOrigin, Stamp};
 
 /// A call of a tool.
 #[derive(Debug)]
-pub(super) struct Call {
-    pub(super) id: Option<String>,
-    pub(super) name: Option<String>,
-    pub(super) input: Option<u64>,
-    pub(super) raw: Option<String>,
+pub(in crate::ingest::formats) struct Call {
+    pub(in crate::ingest::formats) id: Option<String>,
+    pub(in crate::ingest::formats) name: Option<String>,
+    pub(in crate::ingest::formats) input: Option<u64>,
+    pub(in crate::ingest::formats) raw: Option<String>,
 }
 
 /// The result of a call.
 #[derive(Debug)]
-pub(super) struct ToolResult {
-    pub(super) id: Option<String>,
-    pub(super) is_error: bool,
-    pub(super) text: Option<String>,
+pub(in crate::ingest::formats) struct ToolResult {
+    pub(in crate::ingest::formats) id: Option<String>,
+    pub(in crate::ingest::formats) is_error: bool,
+    pub(in crate::ingest::formats) text: Option<String>,
     /// The sub-agent that did the work.
-    pub(super) agent: Option<String>,
-    pub(super) time: Option<String>,
+    pub(in crate::ingest::formats) agent: Option<String>,
+    pub(in crate::ingest::formats) time: Option<String>,
 }
 
 impl Call {
     /// The attempt that the call and its result are; pending without a result.
-    pub(super) fn attempt(
+    pub(in crate::ingest::formats) fn attempt(
         self,
         started: Option<String>,
         result: Option<ToolResult>,
@@ -53,10 +53,9 @@ impl Call {
             Cow::Owned(format!("{{\"input\":{input},\"result\":{output}}}"))
         });
         if result.is_error {
-            let said = result.text.unwrap_or_default();
-            match not_executed(&said) {
-                Some(status) => attempt.status = Some(status.into()),
-                None => attempt.error = Some(error(said)),
+            match judged(result.text.unwrap_or_default()) {
+                Ok(status) => attempt.status = Some(status.into()),
+                Err(error) => attempt.error = Some(error),
             }
         }
         attempt
@@ -65,6 +64,12 @@ impl Call {
 
 fn stamp(text: String) -> Stamp<'static> {
     Stamp::Text(Cow::Owned(text))
+}
+
+/// What a result with `is_error` means by its text: a status of a call that was never executed, or
+/// how it failed.
+pub(in crate::ingest::formats) fn judged(said: String) -> Result<&'static str, ErrorInfo<'static>> {
+    not_executed(&said).ok_or_else(|| error(said))
 }
 
 /// The status of a call that a person or a permission stopped: such a call is no tool's failure.

@@ -5,9 +5,9 @@
 //! say is read in `wire`; how they become a run, in `session`. The tree of parent uuids is
 //! never walked to choose steps: calls on abandoned branches ran too, so all count.
 
-mod call;
+pub(super) mod call;
 mod session;
-mod wire;
+pub(super) mod wire;
 
 use std::collections::HashMap;
 use std::path::Path;

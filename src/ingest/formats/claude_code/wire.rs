@@ -14,73 +14,73 @@ type Raw<'a> = Option<&'a RawValue>;
 
 /// One line.
 #[derive(Deserialize)]
-pub(super) struct Line<'a> {
+pub(in crate::ingest::formats) struct Line<'a> {
     #[serde(borrow, default, rename = "type")]
-    pub(super) kind: Raw<'a>,
+    pub(in crate::ingest::formats) kind: Raw<'a>,
     #[serde(borrow, default)]
-    pub(super) subtype: Raw<'a>,
+    pub(in crate::ingest::formats) subtype: Raw<'a>,
     #[serde(borrow, default)]
-    pub(super) uuid: Raw<'a>,
+    pub(in crate::ingest::formats) uuid: Raw<'a>,
     #[serde(borrow, default, rename = "parentUuid")]
-    pub(super) parent: Raw<'a>,
+    pub(in crate::ingest::formats) parent: Raw<'a>,
     #[serde(borrow, default, rename = "sessionId")]
-    pub(super) session: Raw<'a>,
+    pub(in crate::ingest::formats) session: Raw<'a>,
     #[serde(borrow, default, rename = "isSidechain")]
-    pub(super) sidechain: Raw<'a>,
+    pub(in crate::ingest::formats) sidechain: Raw<'a>,
     #[serde(borrow, default, rename = "agentId")]
-    pub(super) agent: Raw<'a>,
+    pub(in crate::ingest::formats) agent: Raw<'a>,
     #[serde(borrow, default)]
-    pub(super) timestamp: Raw<'a>,
+    pub(in crate::ingest::formats) timestamp: Raw<'a>,
     #[serde(borrow, default, rename = "isMeta")]
-    pub(super) meta: Raw<'a>,
+    pub(in crate::ingest::formats) meta: Raw<'a>,
     #[serde(borrow, default, rename = "isApiErrorMessage")]
-    pub(super) api_error: Raw<'a>,
+    pub(in crate::ingest::formats) api_error: Raw<'a>,
     #[serde(borrow, default)]
-    pub(super) message: Raw<'a>,
+    pub(in crate::ingest::formats) message: Raw<'a>,
     #[serde(borrow, default, rename = "toolUseResult")]
-    pub(super) result: Raw<'a>,
+    pub(in crate::ingest::formats) result: Raw<'a>,
     #[serde(borrow, default, rename = "costUSD")]
-    pub(super) cost: Raw<'a>,
+    pub(in crate::ingest::formats) cost: Raw<'a>,
     #[serde(borrow, default)]
-    pub(super) version: Raw<'a>,
+    pub(in crate::ingest::formats) version: Raw<'a>,
     #[serde(borrow, default)]
-    pub(super) cwd: Raw<'a>,
+    pub(in crate::ingest::formats) cwd: Raw<'a>,
     #[serde(borrow, default, rename = "gitBranch")]
-    pub(super) branch: Raw<'a>,
+    pub(in crate::ingest::formats) branch: Raw<'a>,
 }
 
 /// The message of a line.
 #[derive(Deserialize)]
-pub(super) struct Message<'a> {
+pub(in crate::ingest::formats) struct Message<'a> {
     #[serde(borrow, default)]
-    pub(super) id: Raw<'a>,
+    pub(in crate::ingest::formats) id: Raw<'a>,
     #[serde(borrow, default)]
-    pub(super) model: Raw<'a>,
+    pub(in crate::ingest::formats) model: Raw<'a>,
     #[serde(borrow, default)]
-    pub(super) content: Raw<'a>,
+    pub(in crate::ingest::formats) content: Raw<'a>,
     #[serde(borrow, default)]
-    pub(super) usage: Raw<'a>,
+    pub(in crate::ingest::formats) usage: Raw<'a>,
 }
 
 /// One block of a message's content.
 #[derive(Deserialize)]
-pub(super) struct Block<'a> {
+pub(in crate::ingest::formats) struct Block<'a> {
     #[serde(borrow, default, rename = "type")]
-    pub(super) kind: Raw<'a>,
+    pub(in crate::ingest::formats) kind: Raw<'a>,
     #[serde(borrow, default)]
-    pub(super) id: Raw<'a>,
+    pub(in crate::ingest::formats) id: Raw<'a>,
     #[serde(borrow, default)]
-    pub(super) name: Raw<'a>,
+    pub(in crate::ingest::formats) name: Raw<'a>,
     #[serde(borrow, default)]
-    pub(super) input: Raw<'a>,
+    pub(in crate::ingest::formats) input: Raw<'a>,
     #[serde(borrow, default)]
-    pub(super) text: Raw<'a>,
+    pub(in crate::ingest::formats) text: Raw<'a>,
     #[serde(borrow, default)]
-    pub(super) tool_use_id: Raw<'a>,
+    pub(in crate::ingest::formats) tool_use_id: Raw<'a>,
     #[serde(borrow, default)]
-    pub(super) content: Raw<'a>,
+    pub(in crate::ingest::formats) content: Raw<'a>,
     #[serde(borrow, default)]
-    pub(super) is_error: Raw<'a>,
+    pub(in crate::ingest::formats) is_error: Raw<'a>,
 }
 
 #[derive(Deserialize)]
@@ -96,7 +96,7 @@ struct Usage<'a> {
 }
 
 /// A field as text; `None` if it is absent, empty or no text.
-pub(super) fn text(raw: Raw<'_>) -> Option<String> {
+pub(in crate::ingest::formats) fn text(raw: Raw<'_>) -> Option<String> {
     #[derive(Deserialize)]
     struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
     let raw = raw?.get();
@@ -105,29 +105,29 @@ pub(super) fn text(raw: Raw<'_>) -> Option<String> {
 }
 
 /// Whether a flag is set.
-pub(super) fn is_true(raw: Raw<'_>) -> bool {
+pub(in crate::ingest::formats) fn is_true(raw: Raw<'_>) -> bool {
     raw.is_some_and(|raw| raw.get() == "true")
 }
 
 /// A count or an amount that is not below 0, also where it is written as text.
-pub(super) fn number(raw: Raw<'_>) -> Option<f64> {
+pub(in crate::ingest::formats) fn number(raw: Raw<'_>) -> Option<f64> {
     let number: f64 = raw?.get().trim_matches('"').parse().ok()?;
     (number.is_finite() && number >= 0.0).then_some(number)
 }
 
 /// An object as this struct; `None` where the value is no object or does not fit.
-pub(super) fn object<'a, T: Deserialize<'a>>(raw: Raw<'a>) -> Option<T> {
+pub(in crate::ingest::formats) fn object<'a, T: Deserialize<'a>>(raw: Raw<'a>) -> Option<T> {
     let raw = raw?.get();
     raw.starts_with('{').then(|| serde_json::from_str(raw).ok()).flatten()
 }
 
 /// The hash of a call's input.
-pub(super) fn input(raw: Raw<'_>) -> Option<u64> {
+pub(in crate::ingest::formats) fn input(raw: Raw<'_>) -> Option<u64> {
     input_hash(raw?.get())
 }
 
 /// Tokens of one message; input counts here leave the cache out. `None` without any count.
-pub(super) fn tokens(raw: Raw<'_>) -> Option<Tokens> {
+pub(in crate::ingest::formats) fn tokens(raw: Raw<'_>) -> Option<Tokens> {
     let usage: Usage<'_> = object(raw)?;
     let counts = [
         number(usage.input_tokens),
@@ -144,7 +144,7 @@ pub(super) fn tokens(raw: Raw<'_>) -> Option<Tokens> {
 
 /// The blocks of a content: those of a list, or one text block. Elements that are no blocks
 /// are counted in the second value.
-pub(super) fn blocks(content: Raw<'_>) -> (Vec<Block<'_>>, u64) {
+pub(in crate::ingest::formats) fn blocks(content: Raw<'_>) -> (Vec<Block<'_>>, u64) {
     let Some(content) = content else { return (Vec::new(), 0) };
     if !content.get().starts_with('[') {
         let text = Block {
@@ -168,7 +168,7 @@ pub(super) fn blocks(content: Raw<'_>) -> (Vec<Block<'_>>, u64) {
 }
 
 /// The text of a tool result: its own, or its text blocks' one after the other.
-pub(super) fn result_text(content: Raw<'_>) -> Option<String> {
+pub(in crate::ingest::formats) fn result_text(content: Raw<'_>) -> Option<String> {
     let (blocks, _) = blocks(content);
     let texts: Vec<String> = blocks.into_iter().filter_map(|block| text(block.text)).collect();
     (!texts.is_empty()).then(|| texts.join("\n"))
