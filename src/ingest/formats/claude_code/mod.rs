@@ -3,8 +3,10 @@
 //! Owns which lines count, which are copies (a fork or a backgrounded session copies its
 //! history under new names but keeps the uuids), and to which run a line belongs. What lines
 //! say is read in `wire`; how they become a run, in `session`. The tree of parent uuids is
-//! never walked to choose steps: calls on abandoned branches ran too, so all count.
+//! never walked to choose steps: calls on abandoned branches ran too, so all count (`branches`
+//! tells how many).
 
+mod branches;
 pub(super) mod call;
 mod session;
 pub(super) mod wire;
@@ -16,6 +18,7 @@ use super::{Assembler, Fate, Format, Parsed, Probe, Reader, Record, Refusal};
 use crate::config::ReadOptions;
 use crate::ingest::assemble::tally::Tally;
 use crate::model::{Severity, Stamp, Time, input_hash};
+use branches::Branches;
 use call::{Call, ToolResult};
 use session::{EndSign, Part, Session, TurnPart};
 use wire::{Line, Message, is_true, text};
@@ -54,6 +57,7 @@ struct ClaudeCode {
     uuids: HashMap<String, (u32, Option<u64>)>,
     /// Lines of sub-agents without an agent id, until their first ancestor is known.
     held: Vec<Held>,
+    branches: Branches,
     seq: u64,
     raw: bool,
     tally: Tally,
@@ -73,6 +77,7 @@ impl ClaudeCode {
             by_key: HashMap::new(),
             uuids: HashMap::new(),
             held: Vec::new(),
+            branches: Branches::default(),
             seq: 0,
             raw: options.raw_attempts,
             tally: Tally::default(),
@@ -96,6 +101,13 @@ impl ClaudeCode {
         let Some(kind) = text(line.kind) else {
             return Err(Refusal::of("line_without_type", "the line has no `type`"));
         };
+        // A snapshot may bear the uuid of a message, and is no line of the tree.
+        if kind != "file-history-snapshot"
+            && let Some(uuid) = text(line.uuid)
+        {
+            let parent = text(line.parent).or_else(|| text(line.logical_parent));
+            self.branches.see(uuid, parent);
+        }
         match kind.as_str() {
             "user" | "assistant" => {}
             "summary" => return Ok(Fate::Ignored("summary")),
@@ -166,6 +178,7 @@ impl ClaudeCode {
         let time = stamp.as_deref().and_then(|stamp| Stamp::Text(stamp.into()).time());
         let mut part =
             Part::new(record.place, self.seq, stamp, time.map(|Time { micros, .. }| micros));
+        part.uuid = uuid.map(str::to_owned);
         part.labels = [line.version, line.cwd, line.branch].map(text);
         let (blocks, bad) = wire::blocks(message.content);
         let rule = "elements of a message's content that are no objects";
@@ -267,7 +280,7 @@ impl Assembler for ClaudeCode {
         let started = session::sub_agents(&self.sessions);
         let mut parsed = Parsed::default();
         for session in self.sessions {
-            parsed.runs.extend(session.finish(&started, &mut self.tally));
+            parsed.runs.extend(session.finish(&started, &self.branches, &mut self.tally));
         }
         parsed.issues.extend(self.tally.into_issues());
         parsed

@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use super::branches::Branches;
 use super::call::{Call, ToolResult};
 use crate::ingest::assemble::main_model;
 use crate::ingest::assemble::tally::Tally;
@@ -64,6 +65,7 @@ pub(super) struct Part {
     pub(super) results: Vec<ToolResult>,
     pub(super) end: EndSign,
     pub(super) output: Option<String>,
+    pub(super) uuid: Option<String>,
     /// Version, working directory and branch.
     pub(super) labels: [Option<String>; 3],
 }
@@ -80,6 +82,7 @@ impl Part {
             results: Vec::new(),
             end: EndSign::Aside,
             output: None,
+            uuid: None,
             labels: [None, None, None],
         }
     }
@@ -210,12 +213,20 @@ impl Session {
     pub(super) fn finish(
         mut self,
         starts: &Starts,
+        branches: &Branches,
         tally: &mut Tally,
     ) -> Option<Trajectory<'static>> {
         if self.parts.is_empty() {
             return None;
         }
         self.sort();
+        let rule =
+            "calls on branches that the conversation left (branch:dead); they ran, so they count";
+        let dead = branches.dead_calls(&self.parts);
+        tally.add("dead_branch_calls", Severity::Note, self.place, rule, dead);
+        let rule = "lines whose parent is not in the input; each is the root of a tree of its own";
+        let lost = branches.lost_parents(&self.parts);
+        tally.add("lost_parents", Severity::Warning, self.place, rule, lost);
         let (id, agent, place) = (self.id, self.agent, self.place);
         let mut run = Trajectory {
             place,

@@ -23,6 +23,8 @@ pub(in crate::ingest::formats) struct Line<'a> {
     pub(in crate::ingest::formats) uuid: Raw<'a>,
     #[serde(borrow, default, rename = "parentUuid")]
     pub(in crate::ingest::formats) parent: Raw<'a>,
+    #[serde(borrow, default, rename = "logicalParentUuid")]
+    pub(in crate::ingest::formats) logical_parent: Raw<'a>,
     #[serde(borrow, default, rename = "sessionId")]
     pub(in crate::ingest::formats) session: Raw<'a>,
     #[serde(borrow, default, rename = "isSidechain")]

@@ -8,7 +8,7 @@
 //! they are UUIDs of version 7, which begin with their time, and so is the id of the session.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 use super::super::agent_log::{At, Event, Extent, What, attempts, delivered, in_order};
 use super::wire::{Meta, json_text};
@@ -48,7 +48,7 @@ pub(super) fn sessions(files: Vec<File>, tally: &mut Tally) -> Vec<Session> {
         }
     }
     let mut sessions: Vec<Session> = Vec::new();
-    let mut by_id: BTreeMap<String, usize> = BTreeMap::new();
+    let mut by_id: HashMap<String, usize> = HashMap::new();
     for (meta, file) in named {
         let at = *by_id.entry(meta.id.clone()).or_insert(sessions.len());
         match sessions.get_mut(at) {
@@ -64,9 +64,8 @@ pub(super) fn sessions(files: Vec<File>, tally: &mut Tally) -> Vec<Session> {
     }
     let only = (sessions.len() == 1).then_some(0);
     for file in nameless {
-        let by_name = by_id.iter().find(|(id, _)| file.stem.contains(id.as_str()));
         let home = file.entries.iter().filter_map(link).find_map(|key| homes.get(&key).copied());
-        let home = home.or(by_name.map(|(_, at)| *at)).or(only);
+        let home = home.or_else(|| by_id.get(id_in_name(&file.stem)?).copied()).or(only);
         match home.and_then(|home| sessions.get_mut(home)) {
             Some(session) => session.absorb(file),
             None => {
@@ -81,6 +80,11 @@ pub(super) fn sessions(files: Vec<File>, tally: &mut Tally) -> Vec<Session> {
     }
     sessions.sort_by_key(|session| session.place);
     sessions
+}
+
+/// The id at the end of the name of a rollout, `rollout-TIME-ID`.
+fn id_in_name(stem: &str) -> Option<&str> {
+    stem.get(stem.len().checked_sub(36)?..)
 }
 
 /// What ties a line to others of its session: the id of a turn or of a call.
@@ -192,8 +196,9 @@ pub(super) fn runs(
     for (at, session) in sessions.iter_mut().enumerate() {
         if let Some((first, before)) = session.boundary(&turns, at) {
             let rule = "lines of a parent's history that a fork or sub-agent replays; they count in the parent alone";
-            tally.add("replayed_lines", Severity::Note, session.place, rule, first as u64);
-            session.entries.drain(..first);
+            // The words of a message have no hash: they are no line of their own.
+            let lines = session.entries.drain(..first).filter(|entry| entry.hash.is_some()).count();
+            tally.add("replayed_lines", Severity::Note, session.place, rule, lines as u64);
             if let Some(slot) = inherited.get_mut(at) {
                 *slot = before;
             }
