@@ -102,7 +102,7 @@ fn codex_usage_many_times_too_high_because_forks_replay_their_parent() {
         report["metrics"]["total_tokens"]
     );
     let inspected = json(&["inspect", &folder.at("2026")]);
-    let attempts: u64 = inspected["files"]
+    let attempts: u64 = inspected["inputs"]
         .as_array()
         .unwrap()
         .iter()
@@ -237,7 +237,7 @@ fn the_last_line_cut_at_rotation_costs_no_other_line() {
     folder.file("logs/rollout-2.jsonl", format!("{tail}\n{}\n", after[1..].join("\n")));
     let ran = run(&["inspect", &folder.at("logs"), "--output", "json"]);
     let inspected = ran.json();
-    let files = inspected["files"].as_array().unwrap();
+    let files = inspected["inputs"].as_array().unwrap();
     let sum = |key: &str| -> u64 { files.iter().map(|file| file[key].as_u64().unwrap_or(0)).sum() };
     assert_eq!((sum("records"), sum("rejected"), sum("runs")), (20, 2, 1), "{inspected:#}");
     let strict = run(&["analyze", &folder.at("logs"), "--strict"]);
@@ -258,7 +258,9 @@ fn ten_megabytes_of_one_pretty_printed_object_are_read() {
         )
         .unwrap();
     }
-    let session = format!(r#"{{"sessionId":"big","projectHash":"p","messages":[{messages}]}}"#);
+    let session = format!(
+        r#"{{"sessionId":"big","projectHash":"p","lastUpdated":"2026-02-03T09:00:01.000Z","messages":[{messages}]}}"#
+    );
     let value: Value = serde_json::from_str(&session).unwrap();
     let pretty = serde_json::to_string_pretty(&value).unwrap();
     assert!(pretty.len() > 10 << 20, "{} bytes", pretty.len());
@@ -266,10 +268,10 @@ fn ten_megabytes_of_one_pretty_printed_object_are_read() {
     let path = folder.file("big.json", &pretty);
     let report = report(&[&path]);
     assert_eq!(
-        figure(&report, "error_rate").1,
+        figure(&report, "step_error_rate").1,
         Some(1200.0),
         "{:#}",
-        report["metrics"]["error_rate"]
+        report["metrics"]["step_error_rate"]
     );
     assert_eq!(figure(&report, "total_tokens").1, Some(36_000.0));
 }
@@ -280,7 +282,7 @@ fn lines_longer_than_16_kb_and_than_a_block_are_whole() {
     let text = fixture("codex-exec/kettle.jsonl").replace("no water\\n", &long);
     let folder = Folder::new();
     let report = report(&[&folder.file("long.jsonl", text)]);
-    assert_eq!(figure(&report, "error_rate").1, Some(2.0));
+    assert_eq!(figure(&report, "step_error_rate").1, Some(2.0));
 }
 
 // Row 25.
@@ -293,7 +295,7 @@ fn null_nan_infinity_unknown_fields_and_missing_sections_refuse_no_line() {
         .replace("\"duration_ms\":15000", "\"duration_ms\":Infinity")
         .replace("\"cache_creation_input_tokens\":10", "\"cache_creation_input_tokens\":null");
     let inspected = json(&["inspect", &folder.file("s.jsonl", stream)]);
-    let file = &inspected["files"][0];
+    let file = &inspected["inputs"][0];
     assert_eq!(
         (file["rejected"].as_u64(), file["runs"].as_u64()),
         (Some(1), Some(2)),
@@ -303,7 +305,7 @@ fn null_nan_infinity_unknown_fields_and_missing_sections_refuse_no_line() {
         .replace("\"input_tokens\":2500", "\"input_tokens\":NaN")
         .replace("\"info\":{", "\"later\":-Infinity,\"info\":{");
     let inspected = json(&["inspect", &folder.file("r.jsonl", rollout)]);
-    let file = &inspected["files"][0];
+    let file = &inspected["inputs"][0];
     assert_eq!((file["rejected"].as_u64(), file["attempts"].as_u64()), (Some(0), Some(7)));
     for section in ["\"metrics\":null", "\"x\":1"] {
         let session = format!(r#"{{"sessionId":"s","projectHash":"p",{section}}}"#);

@@ -57,6 +57,10 @@ fn detect(probe: &Probe<'_>) -> bool {
     {
         return true;
     }
+    // Written with its keys in order, a long session names itself only at its end.
+    if probe.any_has(&["lastUpdated", "messages"]) && probe.records.iter().any(|r| speaks(r)) {
+        return true;
+    }
     const SHAPES: [(&[&str], &str); 3] = [
         (&["type", "session_id", "timestamp", "model"], "init"),
         (&["type", "id", "timestamp", "content"], "gemini"),
@@ -69,6 +73,14 @@ fn detect(probe: &Probe<'_>) -> bool {
         })
     };
     SHAPES.iter().any(|(keys, kind)| probe.any_has(keys) && is(kind))
+}
+
+/// Whether a message of Gemini's stands in the first bytes.
+fn speaks(record: &[u8]) -> bool {
+    let head = record.get(..64 << 10).unwrap_or(record);
+    [&b"\"type\":\"gemini\""[..], b"\"type\": \"gemini\""]
+        .iter()
+        .any(|mark| memchr::memmem::find(head, mark).is_some())
 }
 
 /// A change of the list of messages.
