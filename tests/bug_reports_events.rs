@@ -376,3 +376,28 @@ fn a_shuffled_file_gives_the_same_report() {
         }
     }
 }
+
+#[test]
+fn every_real_file_is_of_its_format_and_every_record_ends_in_one_place() {
+    let Some(list) = real("expected.json") else { return };
+    let expected: Value = serde_json::from_str(&list).unwrap();
+    let ours = ["claude-code", "claude-stream", "codex", "codex-exec", "gemini-cli"];
+    let mut seen = 0;
+    for (name, format) in expected.as_object().expect("files and formats") {
+        if !format.as_str().is_some_and(|format| ours.contains(&format)) {
+            continue;
+        }
+        seen += 1;
+        let path = support::shared(&format!("data/{name}")).unwrap();
+        let inspected = json(&["inspect", path.to_str().unwrap()]);
+        let file = &inspected["inputs"][0];
+        assert_eq!(&file["format"], format, "{name}");
+        let sum = |key: &str| -> u64 {
+            file[key].as_object().unwrap().values().filter_map(Value::as_u64).sum()
+        };
+        let number = |key: &str| file[key].as_u64().unwrap();
+        let ended = number("used") + sum("merged") + sum("ignored") + number("rejected");
+        assert_eq!(ended, number("records"), "{name}: {file:#}");
+    }
+    assert_eq!(seen, 20, "all of them");
+}

@@ -179,6 +179,23 @@ fn bug_14_the_same_rollout_under_another_name_counts_once() {
 }
 
 #[test]
+fn the_second_half_of_a_rollout_finds_its_session_among_several() {
+    let parent = lines(&fixture("rollout-parent.jsonl"));
+    let fork = lines(&fixture("rollout-fork.jsonl"));
+    let whole = vec![("p", parent.clone()), ("f", fork.clone())];
+    let wanted = events::figures(&read(&CODEX, &whole).0, true);
+    for at in 1..parent.len() {
+        let (first, second) = (parent[..at].to_vec(), parent[at..].to_vec());
+        for files in [
+            vec![("f", fork.clone()), ("p2", second.clone()), ("p1", first.clone())],
+            vec![("p1", first), ("f", fork.clone()), ("p2", second)],
+        ] {
+            assert_eq!(events::figures(&read(&CODEX, &files).0, true), wanted, "cut after {at}");
+        }
+    }
+}
+
+#[test]
 fn a_turn_that_began_and_did_not_end_is_unfinished_and_a_broken_one_failed() {
     let all = lines(&fixture("rollout-parent.jsonl"));
     let cut = all[..all.len() - 1].to_vec();

@@ -5,6 +5,7 @@
 //! a `payload`, as the first versions wrote them.
 
 mod output;
+mod run;
 mod session;
 mod wire;
 
@@ -55,10 +56,10 @@ enum Said {
     Context(Option<String>, Option<String>),
     /// A turn of the user begins.
     Started(Option<String>),
-    /// It is done.
-    Complete(Option<String>),
+    /// It is done, with the last words of the model.
+    Complete(Option<String>, Option<String>),
     /// It was stopped, and why.
-    Aborted(Option<String>),
+    Aborted(Option<String>, Option<String>),
     /// It broke.
     Broken,
     /// The last words of the model so far.
@@ -199,9 +200,9 @@ impl Codex {
         match word(payload.kind).as_deref() {
             Some("task_started" | "turn_started") => Ok(Said::Started(word(payload.turn_id))),
             Some("task_complete" | "turn_complete") => {
-                Ok(Said::Complete(word(payload.last_agent_message)))
+                Ok(Said::Complete(word(payload.turn_id), word(payload.last_agent_message)))
             }
-            Some("turn_aborted") => Ok(Said::Aborted(word(payload.reason))),
+            Some("turn_aborted") => Ok(Said::Aborted(word(payload.turn_id), word(payload.reason))),
             Some("error") => Ok(Said::Broken),
             Some("token_count") => wire::total(payload).map(Said::Tokens).ok_or("rate_limits"),
             Some("mcp_tool_call_end") => {

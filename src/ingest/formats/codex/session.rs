@@ -1,4 +1,4 @@
-//! Which session a rollout is of, what of it is a replay, and the run that the rest is.
+//! Which session a rollout is of, and what of it is a replay.
 //!
 //! Owns identity and forks. The identity of a file is its first `session_meta` that no other one in
 //! the file descends from; a file without any belongs to the session that has its turns, or to the
@@ -10,22 +10,21 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use super::super::agent_log::{At, Event, Extent, What, attempts, delivered, in_order};
-use super::wire::{Meta, json_text};
+use super::super::agent_log::{At, Extent, What, in_order};
+use super::wire::Meta;
 use super::{Entry, File, Said};
-use crate::ingest::assemble::main_model;
 use crate::ingest::assemble::tally::Tally;
-use crate::model::{EndRule, Place, Severity, Stamp, Tokens, Trajectory};
+use crate::model::{Place, Severity, Stamp, Tokens, Trajectory};
 
 /// The lines of one session, from however many files.
 pub(super) struct Session {
-    place: Place,
-    id: String,
-    meta: Meta,
+    pub(super) place: Place,
+    pub(super) id: String,
+    pub(super) meta: Meta,
     /// Whether the meta of another session is among the lines, as in a replay.
     embeds: bool,
-    entries: Vec<Entry>,
-    extent: Extent,
+    pub(super) entries: Vec<Entry>,
+    pub(super) extent: Extent,
 }
 
 /// The meta that says who a file is of.
@@ -56,12 +55,7 @@ pub(super) fn sessions(files: Vec<File>, tally: &mut Tally) -> Vec<Session> {
             None => sessions.push(Session::new(meta.id.clone(), meta, file)),
         }
     }
-    let mut homes: HashMap<String, usize> = HashMap::new();
-    for (at, session) in sessions.iter().enumerate() {
-        for key in session.entries.iter().filter_map(link) {
-            homes.entry(key).or_insert(at);
-        }
-    }
+    let homes = links(&mut sessions, &by_id);
     let only = (sessions.len() == 1).then_some(0);
     for file in nameless {
         let home = file.entries.iter().filter_map(link).find_map(|key| homes.get(&key).copied());
@@ -82,6 +76,31 @@ pub(super) fn sessions(files: Vec<File>, tally: &mut Tally) -> Vec<Session> {
     sessions
 }
 
+/// The session of each turn and call; those in a replay are its parent's, if that is in the input.
+fn links(sessions: &mut [Session], by_id: &HashMap<String, usize>) -> HashMap<String, usize> {
+    sessions.iter_mut().for_each(Session::put_in_order);
+    let turns = first_homes(sessions);
+    let mut homes = HashMap::new();
+    let mut replays = Vec::new();
+    for (at, session) in sessions.iter().enumerate() {
+        let first = session.boundary(&turns, at).map_or(0, |(first, _)| first);
+        let parent = session.meta.parent.as_ref().and_then(|parent| by_id.get(parent));
+        for (nth, entry) in session.entries.iter().enumerate() {
+            let Some(key) = link(entry) else { continue };
+            match nth < first {
+                true => replays.extend(parent.map(|parent| (key, *parent))),
+                false => {
+                    homes.entry(key).or_insert(at);
+                }
+            }
+        }
+    }
+    for (key, at) in replays {
+        homes.entry(key).or_insert(at);
+    }
+    homes
+}
+
 /// The id at the end of the name of a rollout, `rollout-TIME-ID`.
 fn id_in_name(stem: &str) -> Option<&str> {
     stem.get(stem.len().checked_sub(36)?..)
@@ -90,7 +109,10 @@ fn id_in_name(stem: &str) -> Option<&str> {
 /// What ties a line to others of its session: the id of a turn or of a call.
 fn link(entry: &Entry) -> Option<String> {
     match &entry.said {
-        Said::Started(turn) | Said::Context(_, turn) => turn.as_ref().map(|id| format!("t:{id}")),
+        Said::Started(turn)
+        | Said::Context(_, turn)
+        | Said::Complete(turn, _)
+        | Said::Aborted(turn, _) => turn.as_ref().map(|id| format!("t:{id}")),
         Said::Event(What::Call(call)) => call.id.as_ref().map(|id| format!("c:{id}")),
         Said::Event(What::Outcome(outcome)) => outcome.id.as_ref().map(|id| format!("c:{id}")),
         _ => None,
@@ -134,6 +156,10 @@ impl Session {
         });
         let rule = "lines that another file of the same session holds as well; each counts once";
         tally.add("copied_lines", Severity::Note, self.place, rule, copies);
+        self.put_in_order();
+    }
+
+    fn put_in_order(&mut self) {
         in_order(
             &mut self.entries,
             |entry| &entry.at,
@@ -143,7 +169,7 @@ impl Session {
                 Said::Event(What::Call(_) | What::Done(..)) => 2,
                 Said::Event(What::Outcome(_)) | Said::Mcp(..) => 3,
                 Said::Tokens(_) => 4,
-                Said::Complete(_) | Said::Aborted(_) | Said::Broken => 5,
+                Said::Complete(..) | Said::Aborted(..) | Said::Broken => 5,
             },
         );
     }
@@ -266,120 +292,6 @@ fn drop_copied_calls(sessions: &mut [Session], tally: &mut Tally) {
             "calls and results that an earlier session holds with the same id; each counts once";
         let dropped = (before - session.entries.len()) as u64;
         tally.add("copied_calls", Severity::Note, session.place, rule, dropped);
-    }
-}
-
-/// How a session stands after its last line.
-#[derive(PartialEq)]
-enum End {
-    Silent,
-    Open,
-    Done,
-    Aborted(Option<String>),
-    Broken,
-}
-
-impl Session {
-    fn finish(
-        mut self,
-        inherited: Option<Tokens>,
-        raw: bool,
-        tally: &mut Tally,
-    ) -> Trajectory<'static> {
-        let (mut total, mut words, mut end) = (None, None, End::Silent);
-        let mut models: Vec<String> = Vec::new();
-        let calls: HashSet<String> = self
-            .entries
-            .iter()
-            .filter_map(|entry| match &entry.said {
-                Said::Event(What::Call(call)) => call.id.clone(),
-                _ => None,
-            })
-            .collect();
-        let mut events = Vec::with_capacity(self.entries.len());
-        for entry in std::mem::take(&mut self.entries) {
-            self.extent.see(&entry.at);
-            match entry.said {
-                Said::Tokens(tokens) => total = Some(tokens),
-                Said::Context(model, _) => models.extend(model),
-                Said::Words(said) => words = Some(said),
-                Said::Started(_) => end = End::Open,
-                Said::Complete(said) => {
-                    words = said.or(words);
-                    if end != End::Broken {
-                        end = End::Done;
-                    }
-                }
-                Said::Aborted(reason) => end = End::Aborted(reason),
-                Said::Broken => end = End::Broken,
-                Said::User => {}
-                Said::Mcp(call, outcome) => {
-                    let told = call.id.as_ref().is_some_and(|id| calls.contains(id));
-                    let what = match told {
-                        true => What::Outcome(outcome),
-                        false => What::Done(call, outcome, entry.at.clone()),
-                    };
-                    events.push(Event { at: entry.at, what });
-                }
-                Said::Event(_) => {
-                    let mut event = entry.into_event();
-                    if let Some(Event { what: What::Turn(turn), .. }) = &mut event {
-                        turn.model = models.last().cloned();
-                    }
-                    events.extend(event);
-                }
-            }
-        }
-        let model = main_model(models.iter().map(String::as_str));
-        let mut run = Trajectory {
-            place: self.place,
-            run_id: Some(Cow::Owned(self.id)),
-            agent: Some(self.meta.originator.map_or("codex".into(), Cow::Owned)),
-            started_at: self.extent.start(),
-            ended_at: self.extent.end(),
-            tokens: total.map(|total| without(total, inherited)),
-            ..Trajectory::default()
-        };
-        let mut tag = |key: &'static str, value: Option<String>| {
-            run.tags.extend(value.map(|value| (Cow::Borrowed(key), Cow::Owned(value))));
-        };
-        tag("parent", self.meta.parent);
-        tag("source", self.meta.subagent.then(|| "subagent".to_owned()));
-        for (key, value) in ["version", "cwd", "git_branch"].into_iter().zip(self.meta.labels) {
-            tag(key, value);
-        }
-        let mut reason = None;
-        match end {
-            End::Silent | End::Done => {}
-            End::Open => run.end_rule = Some(EndRule::Unfinished),
-            End::Aborted(why) => {
-                run.end_rule = Some(EndRule::Cancelled);
-                reason = why;
-            }
-            End::Broken => run.format_outcome = Some(false),
-        }
-        run.final_output = delivered(&[
-            ("end_reason", reason.as_deref().map(json_text).as_deref()),
-            ("output", words.as_deref().map(json_text).as_deref()),
-        ]);
-        run.end_reason = reason.map(Cow::Owned);
-        run.attempts = attempts(events, self.place, raw, tally);
-        run.model = model.map(Cow::Owned);
-        run
-    }
-}
-
-/// A running total without what was counted before; a total that began anew stays as it is.
-fn without(total: Tokens, inherited: Option<Tokens>) -> Tokens {
-    let Some(before) = inherited.filter(|before| before.total() <= total.total()) else {
-        return total;
-    };
-    Tokens {
-        input: (total.input - before.input).max(0.0),
-        cache_read: (total.cache_read - before.cache_read).max(0.0),
-        cache_write: (total.cache_write - before.cache_write).max(0.0),
-        output: (total.output - before.output).max(0.0),
-        unsplit: (total.unsplit - before.unsplit).max(0.0),
     }
 }
 

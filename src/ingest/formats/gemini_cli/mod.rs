@@ -51,9 +51,10 @@ raw_fields! {
 
 fn detect(probe: &Probe<'_>) -> bool {
     if probe.any_has(&["sessionId", "projectHash"])
-        || probe.any_has(&["$set"])
-        || probe.any_has(&["$rewindTo"])
-        || probe.any_has(&["type", "tool_id"])
+        || probe
+            .keys()
+            .iter()
+            .any(|keys| matches!(&keys[..], [key] if key == "$set" || key == "$rewindTo"))
     {
         return true;
     }
@@ -61,7 +62,9 @@ fn detect(probe: &Probe<'_>) -> bool {
     if probe.any_has(&["lastUpdated", "messages"]) && probe.records.iter().any(|r| speaks(r)) {
         return true;
     }
-    const SHAPES: [(&[&str], &str); 3] = [
+    const SHAPES: [(&[&str], &str); 5] = [
+        (&["type", "tool_id", "timestamp"], "tool_use"),
+        (&["type", "tool_id", "timestamp"], "tool_result"),
         (&["type", "session_id", "timestamp", "model"], "init"),
         (&["type", "id", "timestamp", "content"], "gemini"),
         (&["type", "status", "stats"], "result"),

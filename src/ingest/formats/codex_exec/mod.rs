@@ -5,21 +5,22 @@
 //! another name is told by all of its lines together. Without times the order of steps is that of
 //! the lines: a shuffled file keeps its counts, and loses which step was a retry.
 
+mod item;
+
 use std::borrow::Cow;
 use std::collections::HashMap;
 
 use serde_json::value::RawValue;
 
-use super::agent_log::{At, Call, Event, Outcome, Turn, What, attempts, delivered, message};
+use super::agent_log::{At, Call, Event, Turn, What, attempts, delivered};
 use super::agent_log::{stem, word};
 use super::codex::{Usage, tokens};
-use super::raw::{number, object, quoted, raw_fields, read, text};
+use super::raw::{quoted, raw_fields, read};
 use super::{Assembler, Fate, Format, Parsed, Probe, Reader, Record, Refusal};
 use crate::config::ReadOptions;
 use crate::ingest::assemble::tally::Tally;
-use crate::model::{
-    EndRule, ErrorInfo, ErrorOrigin, Place, Severity, Tokens, Trajectory, input_hash,
-};
+use crate::model::{EndRule, Place, Severity, Tokens, Trajectory, input_hash};
+use item::{Item, Said, call, outcome};
 
 /// The output of `codex exec --json`.
 pub const CODEX_EXEC: Format = Format {
@@ -36,19 +37,6 @@ pub const CODEX_EXEC: Format = Format {
 raw_fields! {
     /// One line.
     Line { kind = "type", thread_id, item, usage, error, message }
-}
-
-raw_fields! {
-    /// Something that the agent did.
-    Item {
-        id, kind = "type", item_type, status, text, command, aggregated_output, exit_code, changes,
-        server, tool, arguments, result, error, query, action, message,
-    }
-}
-
-raw_fields! {
-    /// An error.
-    Said { message }
 }
 
 fn detect(probe: &Probe<'_>) -> bool {
@@ -266,70 +254,6 @@ impl CodexExec {
         part.events.push(Event { at, what: What::Done(call, outcome, At::default()) });
         Fate::Used
     }
-}
-
-/// The call that an item is.
-fn call(item: &Item<'_>, kind: &str, raw: bool) -> Call {
-    let mcp = match (word(item.server), word(item.tool)) {
-        (Some(server), Some(tool)) => Some(format!("mcp__{server}__{tool}")),
-        (server, tool) => tool.or(server),
-    };
-    let name = mcp.unwrap_or_else(|| if kind.is_empty() { "item" } else { kind }.to_owned());
-    let input = match item.arguments {
-        Some(arguments) => Some(arguments.get().to_owned()),
-        None => {
-            let members = [
-                ("command", item.command),
-                ("changes", item.changes),
-                ("query", item.query),
-                ("action", item.action),
-            ];
-            let there = members.iter().any(|(_, value)| value.is_some());
-            there.then(|| object(&members.map(|(key, value)| (key, value.map(RawValue::get)))))
-        }
-    };
-    Call {
-        id: word(item.id),
-        name: Some(name),
-        input: input.as_deref().and_then(input_hash),
-        text: input.filter(|_| raw),
-    }
-}
-
-/// How an item ended.
-#[expect(clippy::cast_possible_truncation, reason = "an exit code has at most 32 bits")]
-fn outcome(item: &Item<'_>, raw: bool) -> Outcome {
-    let output = item.aggregated_output.or(item.result);
-    let status = match word(item.status).as_deref() {
-        Some("declined") => Some("denied"),
-        Some("cancelled" | "canceled" | "interrupted") => Some("cancelled"),
-        Some("in_progress" | "pending") => Some("pending"),
-        _ => None,
-    };
-    let failed = word(item.status).as_deref() == Some("failed");
-    let code = item.exit_code.and_then(number).map(|code| code as i64).filter(|code| *code != 0);
-    let error: Option<Said<'_>> = item.error.and_then(read);
-    let told = word(error.and_then(|error| error.message)).or_else(|| word(item.error));
-    let recorded = item.error.is_some_and(|error| error.get().trim() != "null");
-    let said = || output.and_then(text).and_then(|said| message(&said));
-    let error = match (recorded, code, failed) {
-        (true, ..) => Some(ErrorInfo {
-            kind: None,
-            message: told.as_deref().and_then(message),
-            origin: ErrorOrigin::Recorded,
-        }),
-        (_, Some(_), _) => Some(ErrorInfo {
-            kind: Some("exit_code".into()),
-            message: said(),
-            origin: ErrorOrigin::ExitCode,
-        }),
-        (_, None, true) => {
-            Some(ErrorInfo { kind: None, message: said(), origin: ErrorOrigin::Flag })
-        }
-        _ => None,
-    };
-    let text = raw.then(|| output.map(|output| output.get().to_owned())).flatten();
-    Outcome { error, status, text, ..Outcome::default() }
 }
 
 impl Assembler for CodexExec {

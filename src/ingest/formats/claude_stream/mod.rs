@@ -6,22 +6,20 @@
 //! of steps is that of the lines: a shuffled file keeps its counts, and loses which step was a
 //! retry. Refuses text between the lines, which is told line by line.
 
+mod session;
+
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use super::agent_log::{
-    At, Call, Event, Extent, Outcome, Turn, What, amount, attempts, delivered, stem, word,
-};
+use super::agent_log::{At, Call, Event, Extent, Outcome, Turn, What, stem, word};
 use super::claude_code::call::judged;
 use super::claude_code::wire::{self, Message};
-use super::raw::{Entries, is_true, quoted, raw_fields, read};
+use super::raw::{is_true, quoted, raw_fields, read};
 use super::{Assembler, Fate, Format, Parsed, Probe, Reader, Record, Refusal};
 use crate::config::ReadOptions;
-use crate::ingest::assemble::main_model;
 use crate::ingest::assemble::tally::Tally;
-use crate::model::{
-    EndRule, ErrorInfo, ErrorOrigin, Place, Severity, Tokens, Trajectory, input_hash,
-};
+use crate::model::{ErrorInfo, ErrorOrigin, Place, Severity, input_hash};
+use session::{Ended, Session};
 
 /// The stream of messages of Claude Code.
 pub const CLAUDE_STREAM: Format = Format {
@@ -46,14 +44,6 @@ raw_fields! {
 }
 
 raw_fields! {
-    /// What one model used.
-    Used {
-        input = "inputTokens", output = "outputTokens", cache_read = "cacheReadInputTokens",
-        cache_write = "cacheCreationInputTokens",
-    }
-}
-
-raw_fields! {
     /// A call that was not permitted.
     Denial { id = "tool_use_id", name = "tool_name" }
 }
@@ -67,36 +57,6 @@ fn detect(probe: &Probe<'_>) -> bool {
         &["type", "subtype", "session_id", "uuid"],
     ];
     SHAPES.iter().any(|keys| probe.any_has(keys))
-}
-
-/// What a `result` says of its session.
-#[derive(Debug, Default)]
-struct Ended {
-    subtype: Option<String>,
-    is_error: bool,
-    aborted: bool,
-    tokens: Option<Tokens>,
-    cost: Option<f64>,
-    duration_ms: Option<f64>,
-    turns: Option<f64>,
-    output: Option<String>,
-}
-
-/// The lines of one session, or of one sub-agent in it.
-struct Session {
-    place: Place,
-    id: String,
-    call: Option<String>,
-    events: Vec<Event>,
-    extent: Extent,
-    init_model: Option<String>,
-    models: Vec<String>,
-    /// Version and working directory.
-    labels: [Option<String>; 2],
-    denials: Vec<(Option<String>, Option<String>)>,
-    ended: Option<Ended>,
-    words: Option<String>,
-    interrupted: bool,
 }
 
 struct ClaudeStream {
@@ -248,7 +208,7 @@ impl ClaudeStream {
         }
         for block in &blocks {
             match wire::text(block.kind).as_deref() {
-                Some("tool_use" | "server_tool_use") if assistant => event(What::Call(Call {
+                Some("tool_use") if assistant => event(What::Call(Call {
                     id: word(block.id),
                     name: word(block.name),
                     input: wire::input(block.input),
@@ -286,35 +246,6 @@ impl ClaudeStream {
     }
 }
 
-impl Ended {
-    fn of(line: &Line<'_>, subtype: Option<String>) -> Self {
-        let models: Entries<'_> = line.model_usage.and_then(read).unwrap_or_default();
-        let mut sum = Tokens::default();
-        for used in models.0.iter().filter_map(|(_, used)| read::<Used<'_>>(used)) {
-            sum += Tokens {
-                input: amount(used.input).unwrap_or(0.0),
-                cache_read: amount(used.cache_read).unwrap_or(0.0),
-                cache_write: amount(used.cache_write).unwrap_or(0.0),
-                output: amount(used.output).unwrap_or(0.0),
-                unsplit: 0.0,
-            };
-        }
-        // The sums by model count sub-agents in, as the cost does; `usage` may leave them out.
-        let tokens = if sum.total() > 0.0 { Some(sum) } else { wire::tokens(line.usage) };
-        let terminal = word(line.terminal_reason).unwrap_or_default();
-        Self {
-            subtype,
-            is_error: is_true(line.is_error),
-            aborted: terminal.starts_with("aborted"),
-            tokens,
-            cost: amount(line.total_cost_usd),
-            duration_ms: amount(line.duration_ms),
-            turns: amount(line.num_turns),
-            output: line.result.map(|result| result.get().to_owned()),
-        }
-    }
-}
-
 impl Assembler for ClaudeStream {
     fn push(&mut self, record: &Record<'_>) -> Fate {
         self.line(record).unwrap_or_else(Fate::Refused)
@@ -347,62 +278,5 @@ impl Assembler for ClaudeStream {
         let runs = self.sessions.into_iter().map(|session| session.finish(raw, &mut tally));
         let runs = runs.collect();
         Parsed { runs, issues: tally.into_issues().collect() }
-    }
-}
-
-impl Session {
-    fn finish(self, raw: bool, tally: &mut Tally) -> Trajectory<'static> {
-        let model = main_model(self.models.iter().map(String::as_str)).or(self.init_model);
-        let mut run = Trajectory {
-            place: self.place,
-            agent: Some("claude-code".into()),
-            model: model.map(Cow::Owned),
-            ..Trajectory::default()
-        };
-        // Often results of tools alone have a time: that is no start and no end.
-        if self.events.iter().all(|event| event.at.micros.is_some()) {
-            (run.started_at, run.ended_at) = (self.extent.start(), self.extent.end());
-        }
-        let mut tag = |key: &'static str, value: Option<String>| {
-            run.tags.extend(value.map(|value| (Cow::Borrowed(key), Cow::Owned(value))));
-        };
-        let is_main = self.call.is_none();
-        if let Some(call) = &self.call {
-            tag("parent", Some(self.id.clone()));
-            tag("parent_call", Some(call.clone()));
-        }
-        for (key, value) in ["version", "cwd"].into_iter().zip(self.labels) {
-            tag(key, value);
-        }
-        run.run_id = Some(Cow::Owned(match self.call {
-            Some(call) => format!("{}/{call}", self.id),
-            None => self.id,
-        }));
-        let none = self.events.is_empty();
-        run.attempts = attempts(self.events, self.place, raw, tally);
-        let mut output = self.words.as_deref().map(quoted);
-        match self.ended {
-            Some(ended) => {
-                // With `--output-format json` the result is all there is.
-                run.steps_unknown = none && ended.turns.is_some_and(|turns| turns > 0.0);
-                let failed = ended.is_error || ended.subtype.as_deref() != Some("success");
-                if ended.aborted || (failed && self.interrupted) {
-                    run.end_rule = Some(EndRule::Cancelled);
-                } else if failed {
-                    run.format_outcome = Some(false);
-                }
-                (run.tokens, run.cost_usd) = (ended.tokens, ended.cost);
-                run.duration_ms = ended.duration_ms;
-                output = ended.output.or(output);
-                run.end_reason = ended.subtype.map(Cow::Owned);
-            }
-            None if self.interrupted => run.end_rule = Some(EndRule::Cancelled),
-            None if is_main => run.end_rule = Some(EndRule::Unfinished),
-            None => {}
-        }
-        let reason = run.end_reason.as_deref().map(quoted);
-        run.final_output =
-            delivered(&[("end_reason", reason.as_deref()), ("output", output.as_deref())]);
-        run
     }
 }
