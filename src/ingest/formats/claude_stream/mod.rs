@@ -11,6 +11,8 @@ mod session;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use xxhash_rust::xxh3::xxh3_64;
+
 use super::agent_log::{At, Call, Event, Extent, Outcome, Turn, What, stem, word};
 use super::claude_code::call::judged;
 use super::claude_code::wire::{self, Message};
@@ -18,7 +20,7 @@ use super::raw::{is_true, quoted, raw_fields, read};
 use super::{Assembler, Fate, Format, Parsed, Probe, Reader, Record, Refusal};
 use crate::config::ReadOptions;
 use crate::ingest::assemble::tally::Tally;
-use crate::model::{ErrorInfo, ErrorOrigin, Place, Severity, input_hash};
+use crate::model::{ErrorInfo, ErrorOrigin, Place, Severity};
 use session::{Ended, Session};
 
 /// The stream of messages of Claude Code.
@@ -63,7 +65,7 @@ struct ClaudeStream {
     sessions: Vec<Session>,
     by_key: HashMap<(String, Option<String>), usize>,
     /// File and hash of the line of each uuid.
-    uuids: HashMap<String, (u32, Option<u64>)>,
+    uuids: HashMap<String, (u32, u64)>,
     seq: u64,
     raw: bool,
     tally: Tally,
@@ -129,7 +131,7 @@ impl ClaudeStream {
             _ => return Ok(Fate::Ignored("other_line_type")),
         }
         if let Some(uuid) = word(line.uuid) {
-            let hash = std::str::from_utf8(record.bytes).ok().and_then(input_hash);
+            let hash = xxh3_64(record.bytes);
             let file = record.place.file;
             match self.uuids.get(&uuid) {
                 Some(&(held, same)) if held != file || same == hash => {

@@ -11,12 +11,14 @@ mod wire;
 
 use std::collections::HashMap;
 
+use xxhash_rust::xxh3::xxh3_64;
+
 use super::agent_log::{At, Call, Event, Outcome, What, stem, word};
 use super::raw::read;
 use super::{Assembler, Fate, Format, Parsed, Probe, Reader, Record, Refusal};
 use crate::config::ReadOptions;
 use crate::ingest::assemble::tally::Tally;
-use crate::model::{Place, Severity, Tokens, input_hash};
+use crate::model::{Place, Severity, Tokens};
 use wire::{Line, Meta, Payload};
 
 pub(super) use wire::{Usage, tokens};
@@ -151,7 +153,7 @@ impl Codex {
             "compacted" => return Ok(Fate::Ignored("compacted")),
             _ => return Ok(Fate::Ignored("other_line_type")),
         };
-        let hash = line.payload.and_then(|payload| input_hash(payload.get()));
+        let hash = line.payload.map(|payload| xxh3_64(payload.get().as_bytes()));
         let file_number = record.place.file;
         if let Some(file) = self.file(record) {
             file.place = file.place.min(record.place);

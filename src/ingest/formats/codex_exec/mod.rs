@@ -11,6 +11,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use serde_json::value::RawValue;
+use xxhash_rust::xxh3::xxh3_64;
 
 use super::agent_log::{At, Call, Event, Turn, What, attempts, delivered};
 use super::agent_log::{stem, word};
@@ -19,7 +20,7 @@ use super::raw::{quoted, raw_fields, read};
 use super::{Assembler, Fate, Format, Parsed, Probe, Reader, Record, Refusal};
 use crate::config::ReadOptions;
 use crate::ingest::assemble::tally::Tally;
-use crate::model::{EndRule, Place, Severity, Tokens, Trajectory, input_hash};
+use crate::model::{EndRule, Place, Severity, Tokens, Trajectory};
 use item::{Item, Said, call, outcome};
 
 /// The output of `codex exec --json`.
@@ -170,7 +171,7 @@ impl CodexExec {
         self.seq += 1;
         let (seq, raw) = (self.seq, self.raw);
         let at = At { seq, ..At::default() };
-        let hash = std::str::from_utf8(record.bytes).ok().and_then(input_hash).unwrap_or_default();
+        let hash = xxh3_64(record.bytes);
         let said = |raw: Option<&RawValue>| {
             let error: Option<Said<'_>> = raw.and_then(read);
             word(error.and_then(|error| error.message)).or_else(|| word(raw))
