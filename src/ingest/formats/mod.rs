@@ -31,6 +31,7 @@ pub mod langfuse;
 pub mod langsmith;
 pub mod mcpmark;
 mod message_lists;
+mod message_list;
 pub mod mini_swe_agent;
 pub mod mlflow;
 pub mod native;
@@ -129,6 +130,8 @@ pub struct Probe<'p> {
     pub records: Vec<&'p [u8]>,
     /// Whether the file is one top-level array (its elements are then `records`).
     pub in_array: bool,
+    /// Whether these are all of the records that detection looks at, and not one of them by itself.
+    pub(super) together: bool,
     /// The keys at the top level of each record.
     keys: Vec<Vec<String>>,
 }
@@ -138,13 +141,13 @@ impl<'p> Probe<'p> {
     #[must_use]
     pub fn new(path: &'p Path, records: Vec<&'p [u8]>, in_array: bool) -> Self {
         let keys = records.iter().map(|record| top_keys(record)).collect();
-        Self { path, records, in_array, keys }
+        Self { path, records, in_array, together: true, keys }
     }
 
     /// A probe of a table: its one record is the header row, whose keys are the names of the columns.
     #[must_use]
     pub fn of_header(path: &'p Path, header: &'p [u8], names: Vec<String>) -> Self {
-        Self { path, records: vec![header], in_array: false, keys: vec![names] }
+        Self { path, records: vec![header], in_array: false, together: true, keys: vec![names] }
     }
 
     /// The same probe with one record alone.
@@ -154,6 +157,7 @@ impl<'p> Probe<'p> {
             path: self.path,
             records: vec![record],
             in_array: self.in_array,
+            together: false,
             keys: vec![keys],
         })
     }
