@@ -27,7 +27,8 @@ pub const ANTHROPIC: Format = Format {
 
 raw_fields! {
     /// A message, or a response, which is a message with more.
-    Message { role, content, id, r#type = "type", model, stop_reason, usage, error, created_at, timestamp }
+    Message { role, content, id, r#type = "type", model, stop_reason, usage, error, created_at, timestamp,
+        tool_calls }
 }
 raw_fields! {
     /// A block of content.
@@ -42,6 +43,11 @@ fn message<'a>(talk: &mut Conversation<'a>, raw: &'a RawValue) {
     let Some(message) = read::<Message<'a>>(raw) else {
         return talk.count("unreadable_message", Severity::Rejected, "a message is no object");
     };
+    talk.written_at(message.created_at.or(message.timestamp));
+    if message.tool_calls.is_some() {
+        let rule = "tool_calls are OpenAI's: --format openai-chat reads them";
+        talk.count("calls_of_another_api", Severity::Warning, rule);
+    }
     match message.role.and_then(text).as_deref() {
         Some("assistant") => answer(talk, &message),
         Some("user") => {
@@ -59,7 +65,7 @@ fn answer<'a>(talk: &mut Conversation<'a>, message: &Message<'a>) {
     talk.turn(Said {
         content: message.content,
         tokens: message.usage.and_then(tokens),
-        at: message.created_at.or(message.timestamp),
+        at: None,
         error: None,
     });
     talk.take_model(message.model);

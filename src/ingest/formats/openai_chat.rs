@@ -54,6 +54,11 @@ fn message<'a>(talk: &mut Conversation<'a>, raw: &'a RawValue) {
         response(talk, raw, false);
         return;
     }
+    talk.written_at(found.created_at.or(found.timestamp));
+    if found.content.is_some_and(of_anthropic) {
+        let rule = "tool_use and tool_result blocks are Anthropic's: --format anthropic reads them";
+        talk.count("calls_of_another_api", Severity::Warning, rule);
+    }
     match found.role.and_then(text).as_deref() {
         Some("assistant") => answer(talk, &found, found.usage),
         Some("tool" | "function") => {
@@ -64,12 +69,22 @@ fn message<'a>(talk: &mut Conversation<'a>, raw: &'a RawValue) {
     }
 }
 
+/// Whether the blocks of a content are calls or results of another API.
+fn of_anthropic(content: &RawValue) -> bool {
+    let bytes = content.get().as_bytes();
+    let has = |word: &[u8]| memchr::memmem::find(bytes, word).is_some();
+    bytes.starts_with(b"[")
+        && (has(b"\"tool_use_id\"")
+            || has(b"\"type\":\"tool_use\"")
+            || has(b"\"type\": \"tool_use\""))
+}
+
 /// An answer of the model, with the tokens of its request.
 fn answer<'a>(talk: &mut Conversation<'a>, message: &Message<'a>, usage: Option<&'a RawValue>) {
     talk.turn(Said {
         content: message.content.or(message.refusal),
         tokens: usage.and_then(tokens),
-        at: message.created_at.or(message.timestamp),
+        at: message.created_at,
         error: None,
     });
     match message.tool_calls.map(read::<Vec<&'a RawValue>>) {

@@ -33,7 +33,8 @@ raw_fields! {
 }
 raw_fields! {
     /// A response.
-    Response { id, object, output, status, error, incomplete_details, model, usage, created_at, completed_at }
+    Response { id, object, output, status, error, incomplete_details, model, usage, created_at, completed_at,
+        call_id, r#type = "type" }
 }
 raw_fields! {
     /// Why a response is incomplete.
@@ -141,7 +142,10 @@ fn response<'a>(talk: &mut Conversation<'a>, raw: &'a RawValue, logged: bool) ->
     let known = is(found.object, "response")
         || items
         || (output.is_some() && (logged || found.status.is_some()));
-    if !known {
+    // An item that has an output is none.
+    let item =
+        found.call_id.is_some() || found.r#type.is_some_and(|kind| kind.get() != "\"response\"");
+    if !known || item {
         return false;
     }
     talk.take_id(found.id);

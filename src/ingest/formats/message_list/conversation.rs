@@ -56,6 +56,8 @@ pub(in crate::ingest::formats) struct Conversation<'a> {
     /// Whether the items that follow are of the same answer of the model.
     answering: bool,
     words: Option<&'a RawValue>,
+    /// When the message that is being read was written.
+    now: Option<&'a RawValue>,
     id: Option<Cow<'a, str>>,
     model: Option<Cow<'a, str>>,
     end_reason: Option<Cow<'a, str>>,
@@ -78,6 +80,7 @@ impl<'a> Conversation<'a> {
             tally: Tally::default(),
             answering: false,
             words: None,
+            now: None,
             id: None,
             model: None,
             end_reason: None,
@@ -92,7 +95,7 @@ impl<'a> Conversation<'a> {
     pub(in crate::ingest::formats) fn turn(&mut self, said: Said<'a>) {
         self.answering = true;
         self.say(said.content);
-        let at = said.at.and_then(stamp);
+        let at = said.at.or(self.now).and_then(stamp);
         if self.started.is_none() {
             self.started.clone_from(&at);
         }
@@ -157,8 +160,8 @@ impl<'a> Conversation<'a> {
         arguments: Option<Cow<'a, str>>,
         error: Option<ErrorInfo<'a>>,
     ) {
-        let id = id.and_then(label);
-        self.transcript.call(Call { id, name, arguments, error, ..Call::default() });
+        let (id, at) = (id.and_then(label), self.now.and_then(stamp));
+        self.transcript.call(Call { id, name, arguments, at, error, ..Call::default() });
     }
 
     /// Adds the result of a call. What no field says is read from the result itself, always by the same rules.
@@ -182,6 +185,7 @@ impl<'a> Conversation<'a> {
             content: content.map(|content| Cow::Borrowed(content.get())),
             error,
             status,
+            at: self.now.and_then(stamp),
             ..Answer::default()
         });
     }
@@ -196,6 +200,12 @@ impl<'a> Conversation<'a> {
         self.tally.count(code, severity, self.place, rule);
     }
 
+    /// Notes when the message that follows was written: its calls were made, or its results came, then.
+    pub(in crate::ingest::formats) fn written_at(&mut self, at: Option<&'a RawValue>) {
+        self.now = at;
+    }
+
+    /// The id of a response is the run's, unless what stands around has one.
     pub(in crate::ingest::formats) fn take_id(&mut self, id: Option<&'a RawValue>) {
         self.id = id.and_then(label).or(self.id.take());
     }
@@ -210,6 +220,7 @@ impl<'a> Conversation<'a> {
         self.end_reason = reason.and_then(label).or(self.end_reason.take());
     }
 
+    /// When the run ended.
     pub(in crate::ingest::formats) fn ended_at(&mut self, at: Option<&'a RawValue>) {
         self.ended = at.and_then(stamp).or(self.ended.take());
     }
@@ -220,6 +231,7 @@ impl<'a> Conversation<'a> {
         self.end_reason = reason.or(self.end_reason.take());
     }
 
+    /// Says that the end is open, or that someone cancelled the run.
     pub(in crate::ingest::formats) fn left_open(&mut self, rule: EndRule) {
         self.end_rule = Some(rule);
     }

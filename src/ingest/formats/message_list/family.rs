@@ -33,6 +33,8 @@ enum Mark {
     Plain,
     /// It is no message of theirs.
     Foreign,
+    /// It is cut off or damaged.
+    Unreadable,
 }
 
 /// Messages that are looked at in one list.
@@ -90,11 +92,10 @@ pub(in crate::ingest::formats) fn is_of(probe: &Probe<'_>, family: Family) -> bo
     }
     // One record by one tells nothing: a list of plain texts, unless a message is another's.
     family == Family::Chat && probe.in_array && {
-        let marks = || probe.records.iter().map(|record| mark(record));
-        // The last message may be cut off.
-        let whole = marks().take(probe.records.len().saturating_sub(1).max(1));
-        !probe.records.is_empty()
-            && whole.into_iter().all(|mark| mark == Mark::Plain)
+        let mut marks = probe.records.iter().map(|record| mark(record));
+        let first = marks.next() == Some(Mark::Plain);
+        first
+            && marks.all(|mark| matches!(mark, Mark::Plain | Mark::Unreadable))
             && !probe.records.iter().any(|record| has(record, b"mswea_bash_command"))
     }
 }
@@ -118,6 +119,12 @@ fn of_record(record: &[u8], keys: &[String], in_array: bool) -> Option<Family> {
     if there("steps") && wrapped_elements(record, &["steps"]).is_some() {
         return of_list(record, "steps").filter(|family| *family == Family::Vercel);
     }
+    if (there("request") || there("response"))
+        && !there("role")
+        && let Some(family) = of_pair(record)
+    {
+        return Some(family);
+    }
     if let Some(list) = LISTS.iter().find(|key| there(key))
         && let Some(family) = of_list(record, list)
     {
@@ -128,9 +135,6 @@ fn of_record(record: &[u8], keys: &[String], in_array: bool) -> Option<Family> {
             Family::Chat if *list != "messages" => None,
             family => Some(family),
         };
-    }
-    if (there("request") || there("response")) && !there("role") {
-        return of_pair(record);
     }
     match mark(record) {
         Mark::Of(family) if in_array => Some(family),
@@ -145,7 +149,7 @@ fn of_response(record: &[u8], there: &dyn Fn(&str) -> bool) -> Option<Family> {
         let choice = around.choices.and_then(read::<Vec<Choice<'_>>>)?;
         return choice.first()?.message.map(|_| Family::Chat);
     }
-    if there("output") && !there("steps") && !there("role") {
+    if there("output") && !there("steps") && !there("role") && !there("call_id") {
         let around: Around<'_> = serde_json::from_slice(record).ok()?;
         let listed = || of_list(record, "output") == Some(Family::Responses);
         return (says(around.object, "response") || listed()).then_some(Family::Responses);
@@ -174,14 +178,13 @@ fn of_pair(record: &[u8]) -> Option<Family> {
 fn of_list(record: &[u8], key: &str) -> Option<Family> {
     let spans = wrapped_elements(record, &[key])?;
     let mut plain = false;
-    for (nth, span) in spans.iter().take(LOOKED_AT).enumerate() {
+    for span in spans.iter().take(LOOKED_AT) {
         let bytes = record.get(span.start..span.end)?;
         match mark(bytes) {
             Mark::Of(family) => return Some(family),
             Mark::Plain => plain = true,
-            // A last message that is cut off tells nothing.
-            Mark::Foreign if nth > 0 && nth + 1 == spans.len() => {}
             Mark::Foreign => return None,
+            Mark::Unreadable => {}
         }
     }
     plain.then_some(Family::Chat)
@@ -189,7 +192,9 @@ fn of_list(record: &[u8], key: &str) -> Option<Family> {
 
 /// What one message tells.
 fn mark(message: &[u8]) -> Mark {
-    let Ok(message) = serde_json::from_slice::<Message<'_>>(message) else { return Mark::Foreign };
+    let Ok(message) = serde_json::from_slice::<Message<'_>>(message) else {
+        return Mark::Unreadable;
+    };
     let others = [message.extra, message.source, message.message_type, message.lc, message.kind];
     if others.iter().any(Option::is_some) {
         return Mark::Foreign;
