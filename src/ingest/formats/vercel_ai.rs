@@ -215,12 +215,9 @@ fn shown<'a>(talk: &mut Conversation<'a>, message: &Message<'a>, list: &'a RawVa
         };
         let kind = part.r#type.and_then(text).unwrap_or_default();
         match kind.as_ref() {
-            "step-start" => {
-                // The first one opens the answer that is there already.
-                if std::mem::replace(&mut begun, true) {
-                    talk.turn(Said::default());
-                }
-            }
+            "step-start" if begun => talk.turn(Said::default()),
+            // The first one opens the answer that is there already.
+            "step-start" => begun = true,
             "tool-invocation" => {
                 part = part.invocation.and_then(read).unwrap_or_default();
                 progress(talk, &part);
@@ -229,15 +226,19 @@ fn shown<'a>(talk: &mut Conversation<'a>, message: &Message<'a>, list: &'a RawVa
             _ => {}
         }
     }
-    if message.invocations.is_some() && message.parts.is_none() {
-        invocations(talk, message.invocations);
-    }
 }
 
-/// The calls of SDK 4 messages, which are told again in their parts where they have any.
+/// The calls of SDK 4 messages without parts.
 fn invocations<'a>(talk: &mut Conversation<'a>, list: Option<&'a RawValue>) {
-    for part in list.and_then(read::<Vec<Part<'a>>>).unwrap_or_default() {
-        progress(talk, &part);
+    for raw in list.and_then(read::<Vec<&'a RawValue>>).unwrap_or_default() {
+        match read::<Part<'a>>(raw) {
+            Some(part) => progress(talk, &part),
+            None => talk.count(
+                "unreadable_part",
+                Severity::Rejected,
+                "a part of a message is no object",
+            ),
+        }
     }
 }
 
