@@ -207,7 +207,7 @@ impl<V: Visitor> Session<'_, V> {
             }
             let block = Block { bytes: feed.bytes(), base: feed.offset(), file, path, most, wraps };
             match &table {
-                Some(table) => self.rows(&block, &spans, table)?,
+                Some(table) => self.table(&block, &spans, table, format)?,
                 None => self.block(&block, &spans, format)?,
             }
             feed.done(done);
@@ -283,7 +283,7 @@ impl<V: Visitor> Session<'_, V> {
                 }
                 Ok(())
             }
-            Reader::Parts(new) => {
+            Reader::Parts(new) | Reader::PartsOrRows(new) => {
                 for span in spans {
                     self.part(block, *span, format, new)?;
                 }
@@ -322,7 +322,7 @@ impl<V: Visitor> Session<'_, V> {
     }
 
     /// Books a rejected record; its file counts it as met already.
-    fn reject(&mut self, issue: Issue) -> Result<(), ReadError> {
+    pub(super) fn reject(&mut self, issue: Issue) -> Result<(), ReadError> {
         self.stop_if_strict(&issue)?;
         self.tally.files[issue.place.file as usize].reject(issue);
         Ok(())
@@ -365,13 +365,6 @@ impl<V: Visitor> Session<'_, V> {
         format: &Format,
         new: fn(&ReadOptions) -> Box<dyn Assembler>,
     ) -> Result<(), ReadError> {
-        let at = match self.assemblers.iter().position(|(name, _)| *name == format.name) {
-            Some(at) => at,
-            None => {
-                self.assemblers.push((format.name, new(&self.request.options)));
-                self.assemblers.len() - 1
-            }
-        };
         if let Some(issue) = block.too_large(span) {
             self.tally.files[block.file as usize].records += 1;
             return self.reject(issue);
@@ -381,7 +374,7 @@ impl<V: Visitor> Session<'_, V> {
         let (mut rejected, mut last_rejected) = (false, false);
         while let Some((span, depth)) = queue.pop() {
             let record = block.record(span);
-            let mut fate = self.assemblers[at].1.push(&record);
+            let mut fate = self.assembler(format, new).push(&record);
             let mut repaired = false;
             if let Fate::Refused(refusal) = &fate {
                 if let Some(inside) = block.within(span, depth, format, refusal) {
@@ -392,26 +385,13 @@ impl<V: Visitor> Session<'_, V> {
                 if refusal.repairable
                     && let Ok(fixed) = repair::repair(record.bytes)
                 {
-                    fate = self.assemblers[at].1.push(&Record { bytes: &fixed, ..record });
+                    fate = self.assembler(format, new).push(&Record { bytes: &fixed, ..record });
                     repaired = true;
                 }
             }
-            let tally = &mut self.tally.files[block.file as usize];
-            tally.records += 1;
-            last_rejected = false;
-            match fate {
-                Fate::Used => {
-                    tally.used += 1;
-                    tally.repaired += u64::from(repaired);
-                }
-                Fate::Merged(rule) => *tally.merged.entry(rule).or_default() += 1,
-                Fate::Ignored(rule) => *tally.ignored.entry(rule).or_default() += 1,
-                Fate::Refused(refusal) => {
-                    (rejected, last_rejected) = (true, true);
-                    let message = describe(&refusal, record.bytes);
-                    self.reject(Issue::rejected(refusal.code, record.place, message))?;
-                }
-            }
+            last_rejected = matches!(fate, Fate::Refused(_));
+            rejected |= last_rejected;
+            self.book(&record, fate, repaired)?;
         }
         match damage {
             // A cut-off last record tells of the cut by itself.
@@ -422,6 +402,44 @@ impl<V: Visitor> Session<'_, V> {
             }
             _ => Ok(()),
         }
+    }
+
+    /// The assembler of a format, made for its first record.
+    pub(super) fn assembler(
+        &mut self,
+        format: &Format,
+        new: fn(&ReadOptions) -> Box<dyn Assembler>,
+    ) -> &mut dyn Assembler {
+        let known = self.assemblers.iter().position(|(name, _)| *name == format.name);
+        let at = known.unwrap_or_else(|| {
+            self.assemblers.push((format.name, new(&self.request.options)));
+            self.assemblers.len() - 1
+        });
+        self.assemblers[at].1.as_mut()
+    }
+
+    /// Books what became of one record that is a part of a run.
+    pub(super) fn book(
+        &mut self,
+        record: &Record<'_>,
+        fate: Fate,
+        repaired: bool,
+    ) -> Result<(), ReadError> {
+        let tally = &mut self.tally.files[record.place.file as usize];
+        tally.records += 1;
+        match fate {
+            Fate::Used => {
+                tally.used += 1;
+                tally.repaired += u64::from(repaired);
+            }
+            Fate::Merged(rule) => *tally.merged.entry(rule).or_default() += 1,
+            Fate::Ignored(rule) => *tally.ignored.entry(rule).or_default() += 1,
+            Fate::Refused(refusal) => {
+                let message = describe(&refusal, record.bytes);
+                self.reject(Issue::rejected(refusal.code, record.place, message))?;
+            }
+        }
+        Ok(())
     }
 
     fn finish(mut self) -> Result<Tally, ReadError> {

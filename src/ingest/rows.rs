@@ -1,18 +1,24 @@
 //! Tables: the header that all rows share, and reading rows under it.
 //!
 //! Owns finding the header and its delimiter, the width of rows, what a misplaced quote swallowed,
-//! and the rows that say nothing. Refuses to know what columns mean, which their format does.
+//! the rows that say nothing, and the form in which rows that are parts of runs are handed to the
+//! assembler of their format. Refuses to know what columns mean, which their format does.
 
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::ReadError;
 use super::block::{Block, Outcome, batches};
 use super::delimited::{Misquoted, RowScanner, fields};
-use super::formats::{Format, Parsed, Probe, Reader, Refusal, Row, RowReader};
+use super::formats::{
+    self, Assembler, Format, Parsed, Probe, Reader, Record, Refusal, Row, RowReader,
+};
 use super::parallel::in_parallel;
 use super::read::{Session, Visitor, put, take};
 use super::split::{Framing, Span};
-use crate::model::{Issue, Place};
+use crate::config::ReadOptions;
+use crate::model::{Issue, Place, Severity};
 
 /// Bytes in which a header must end.
 const LONGEST_HEADER: usize = 256 << 10;
@@ -86,7 +92,7 @@ fn header(head: &[u8], before: usize, delimiter: u8) -> Option<Header> {
 
 /// Whether a format of tables claims a file by its header.
 pub(super) fn claims(format: &Format, path: &Path, head: &[u8]) -> bool {
-    matches!(format.reader, Reader::Rows(_))
+    matches!(format.reader, Reader::Rows(_) | Reader::PartsOrRows(_))
         && headers(head).any(|header| known(format, path, &header))
 }
 
@@ -99,10 +105,71 @@ fn known(format: &Format, path: &Path, header: &Header) -> bool {
     (format.detect)(&Probe::of_header(path, &header.row, header.names.clone()))
 }
 
+/// Who takes the rows of a table.
+enum Taker {
+    /// Each row is a run.
+    Runs(Box<dyn RowReader>),
+    /// Each row is a part of a run.
+    Parts(PartRows),
+}
+
+/// How rows that are parts of runs become records.
+struct PartRows {
+    new: fn(&ReadOptions) -> Box<dyn Assembler>,
+    /// The columns that are handed over, each with its name as a JSON string and a colon.
+    keys: Vec<(usize, String)>,
+    /// The names that several columns have.
+    twice: BTreeSet<String>,
+}
+
+impl PartRows {
+    fn new(names: &[String], new: fn(&ReadOptions) -> Box<dyn Assembler>) -> Self {
+        let (mut keys, mut twice, mut seen) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
+        // Of equal names the last counts, as with keys of JSON objects.
+        for (at, name) in names.iter().enumerate().rev() {
+            let name = if name.is_empty() { format!("column_{}", at + 1) } else { name.clone() };
+            if seen.insert(name.clone()) {
+                keys.push((at, format!("{}:", serde_json::Value::from(name))));
+            } else {
+                twice.insert(name);
+            }
+        }
+        keys.reverse();
+        Self { new, keys, twice }
+    }
+
+    fn notices(&self) -> Vec<(&'static str, Severity, String)> {
+        let message = |first: &String| {
+            let others = match self.twice.len() - 1 {
+                0 => String::new(),
+                more => format!(" (and {more} other names)"),
+            };
+            format!("`{first}` is the name of several columns{others}: the last counts")
+        };
+        let first = self.twice.first().map(message);
+        first.map(|text| ("duplicate_column", Severity::Warning, text)).into_iter().collect()
+    }
+
+    /// The row as a JSON object of texts.
+    fn object(&self, fields: &[Cow<'_, str>]) -> String {
+        let mut json = String::with_capacity(256);
+        for (at, key) in &self.keys {
+            json.push(if json.is_empty() { '{' } else { ',' });
+            json.push_str(key);
+            match fields.get(*at).map_or("", |cell| cell.as_ref()) {
+                "" | "\\N" => json.push_str("null"),
+                cell => json.push_str(&serde_json::Value::from(cell).to_string()),
+            }
+        }
+        json.push('}');
+        json
+    }
+}
+
 /// A table whose header was read.
 pub(super) struct Table {
     header: Header,
-    reader: Box<dyn RowReader>,
+    taker: Taker,
     /// Bytes of the file before the first row.
     pub(super) length: usize,
     /// The line of the first row.
@@ -123,7 +190,9 @@ impl Table {
     /// # Errors
     /// Says why the file has no usable header.
     pub(super) fn open(path: &Path, head: &[u8], format: &Format) -> Result<Option<Self>, String> {
-        let Reader::Rows(open) = format.reader else { return Ok(None) };
+        if !matches!(format.reader, Reader::Rows(_) | Reader::PartsOrRows(_)) {
+            return Ok(None);
+        }
         if head.trim_ascii().is_empty() {
             return Ok(None);
         }
@@ -131,12 +200,22 @@ impl Table {
         // Under `--format` also a header that detection would leave alone.
         let widest =
             || headers(head).reduce(|a, b| if b.names.len() > a.names.len() { b } else { a });
-        let header = claimed
-            .or_else(widest)
-            .ok_or_else(|| "the file does not begin with a header row".to_owned())?;
-        let reader = open(&header.names)?;
+        let header = claimed.or_else(widest);
+        let (header, taker) = match (format.reader, header) {
+            (Reader::Rows(open), Some(header)) => {
+                let reader = open(&header.names)?;
+                (header, Taker::Runs(reader))
+            }
+            (Reader::PartsOrRows(new), Some(header)) if header.names.len() > 1 => {
+                let rows = PartRows::new(&header.names, new);
+                (header, Taker::Parts(rows))
+            }
+            // What is no table is read as records.
+            (Reader::PartsOrRows(_), _) => return Ok(None),
+            _ => return Err("the file does not begin with a header row".to_owned()),
+        };
         let (length, line) = (header.length, header.line);
-        Ok(Some(Self { header, reader, length, line }))
+        Ok(Some(Self { header, taker, length, line }))
     }
 
     pub(super) fn framing(&self) -> Framing {
@@ -146,18 +225,34 @@ impl Table {
     /// What the header tells.
     pub(super) fn notices(&self, file: u32) -> Vec<Issue> {
         let place = Place { file, line: self.header.header_line, byte: 0 };
-        let notices = self.reader.notices().into_iter();
+        let notices = match &self.taker {
+            Taker::Runs(reader) => reader.notices(),
+            Taker::Parts(rows) => rows.notices(),
+        };
         notices
+            .into_iter()
             .map(|(code, severity, message)| Issue { code, severity, place, message, count: 1 })
             .collect()
     }
 
-    /// Reads one row; `Ok(Err(rule))` for one that is ignored.
+    /// Reads one row into a run; `Ok(Err(rule))` for one that is ignored.
     fn read<'r>(
         &self,
+        reader: &dyn RowReader,
         text: &'r str,
         place: Place,
     ) -> Result<Result<Parsed<'r>, &'static str>, Refusal> {
+        match self.fields(text)? {
+            Ok(fields) => reader.read(Row { fields, place }).map(Ok),
+            Err(rule) => Ok(Err(rule)),
+        }
+    }
+
+    /// The fields of one row, as many as there are columns; `Ok(Err(rule))` for one that is ignored.
+    fn fields<'r>(
+        &self,
+        text: &'r str,
+    ) -> Result<Result<Vec<Cow<'r, str>>, &'static str>, Refusal> {
         if text.as_bytes() == self.header.row {
             return Ok(Err("repeated_header"));
         }
@@ -179,13 +274,14 @@ impl Table {
             );
             return Err(Refusal::of("long_row", message));
         }
-        self.reader.read(Row { fields, place }).map(Ok)
+        Ok(Ok(fields))
     }
 
     /// Reads one row and books what it gave. What a quote without an end swallowed is looked
     /// through once: where a sound row is among it, each of its lines counts for itself.
     fn row<V: Visitor>(
         &self,
+        reader: &dyn RowReader,
         visitor: &V,
         state: &mut V::State,
         block: &Block<'_>,
@@ -199,8 +295,8 @@ impl Table {
         }
         let record = block.record(span);
         let text = String::from_utf8_lossy(record.bytes);
-        let repaired = matches!(text, std::borrow::Cow::Owned(_));
-        match self.read(&text, record.place) {
+        let repaired = matches!(text, Cow::Owned(_));
+        match self.read(reader, &text, record.place) {
             Ok(Ok(parsed)) => {
                 let outs = parsed.runs.iter().map(|run| visitor.visit(state, run)).collect();
                 fates.push(Fate::Read((Ok((outs, parsed.issues)), repaired)));
@@ -211,7 +307,7 @@ impl Table {
                 fates.push(Fate::Read((Err(issue), false)));
                 if !inside && refusal.code == MISQUOTED {
                     for span in self.swallowed(block, span) {
-                        self.row(visitor, state, block, span, true, fates);
+                        self.row(reader, visitor, state, block, span, true, fates);
                     }
                 }
             }
@@ -235,7 +331,12 @@ impl Table {
         let sound = |span: &Span| {
             let record = block.record(*span);
             let text = String::from_utf8_lossy(record.bytes);
-            matches!(self.read(&text, record.place), Ok(Ok(_)))
+            match &self.taker {
+                Taker::Runs(reader) => {
+                    matches!(self.read(reader.as_ref(), &text, record.place), Ok(Ok(_)))
+                }
+                Taker::Parts(_) => matches!(self.fields(&text), Ok(Ok(_))),
+            }
         };
         if spans.iter().any(sound) { spans } else { Vec::new() }
     }
@@ -258,18 +359,82 @@ fn misquoted(fault: Misquoted) -> Refusal {
 
 impl<V: Visitor> Session<'_, V> {
     /// Reads the rows of one block.
-    pub(super) fn rows(
+    pub(super) fn table(
         &mut self,
         block: &Block<'_>,
         spans: &[Span],
         table: &Table,
+        format: &Format,
+    ) -> Result<(), ReadError> {
+        match &table.taker {
+            Taker::Runs(reader) => self.rows(block, spans, table, reader.as_ref()),
+            Taker::Parts(rows) => {
+                for span in spans {
+                    self.part_row(block, *span, table, rows, format, false)?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Hands one row to the assembler of its format, as a record. What a quote without an end
+    /// swallowed is looked through once, as in [`Table::row`].
+    fn part_row(
+        &mut self,
+        block: &Block<'_>,
+        span: Span,
+        table: &Table,
+        rows: &PartRows,
+        format: &Format,
+        inside: bool,
+    ) -> Result<(), ReadError> {
+        let record = block.record(span);
+        if let Some(issue) = block.too_large(span) {
+            self.tally.files[block.file as usize].records += 1;
+            return self.reject(issue);
+        }
+        let text = String::from_utf8_lossy(record.bytes);
+        let fate = match table.fields(&text) {
+            Ok(Ok(fields)) => {
+                let object = rows.object(&fields);
+                let bytes = object.as_bytes();
+                self.assembler(format, rows.new).push(&Record { bytes, ..record })
+            }
+            Ok(Err(rule)) => formats::Fate::Ignored(rule),
+            Err(refusal) => formats::Fate::Refused(refusal),
+        };
+        let fate = match fate {
+            // The row is no JSON, for whose damage a byte could be told.
+            formats::Fate::Refused(refusal) => {
+                formats::Fate::Refused(Refusal { repairable: false, ..refusal })
+            }
+            fate => fate,
+        };
+        let misquoted =
+            matches!(&fate, formats::Fate::Refused(refusal) if refusal.code == MISQUOTED);
+        self.book(&record, fate, matches!(text, Cow::Owned(_)))?;
+        if misquoted && !inside {
+            for span in table.swallowed(block, span) {
+                self.part_row(block, span, table, rows, format, true)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the rows of one block, each a run.
+    fn rows(
+        &mut self,
+        block: &Block<'_>,
+        spans: &[Span],
+        table: &Table,
+        reader: &dyn RowReader,
     ) -> Result<(), ReadError> {
         let batches = batches(spans);
         let done = in_parallel(self.request.threads, batches.len(), &|at| {
             let mut state = take(&self.states).unwrap_or_else(|| self.visitor.state());
             let mut fates = Vec::with_capacity(batches[at].len());
             for span in batches[at] {
-                table.row(self.visitor, &mut state, block, *span, false, &mut fates);
+                table.row(reader, self.visitor, &mut state, block, *span, false, &mut fates);
             }
             put(&self.states, state);
             fates

@@ -132,6 +132,8 @@ pub struct Probe<'p> {
     pub in_array: bool,
     /// Whether these are all of the records that detection looks at, and not one of them by itself.
     pub(super) together: bool,
+    /// Whether this is the header row of delimited text.
+    pub of_table: bool,
     /// The keys at the top level of each record.
     keys: Vec<Vec<String>>,
 }
@@ -141,13 +143,14 @@ impl<'p> Probe<'p> {
     #[must_use]
     pub fn new(path: &'p Path, records: Vec<&'p [u8]>, in_array: bool) -> Self {
         let keys = records.iter().map(|record| top_keys(record)).collect();
-        Self { path, records, in_array, together: true, keys }
+        Self { path, records, in_array, together: true, of_table: false, keys }
     }
 
     /// A probe of a table: its one record is the header row, whose keys are the names of the columns.
     #[must_use]
     pub fn of_header(path: &'p Path, header: &'p [u8], names: Vec<String>) -> Self {
-        Self { path, records: vec![header], in_array: false, together: true, keys: vec![names] }
+        let keys = vec![names];
+        Self { path, records: vec![header], in_array: false, together: true, of_table: true, keys }
     }
 
     /// The same probe with one record alone.
@@ -158,6 +161,7 @@ impl<'p> Probe<'p> {
             records: vec![record],
             in_array: self.in_array,
             together: false,
+            of_table: self.of_table,
             keys: vec![keys],
         })
     }
@@ -255,6 +259,11 @@ pub enum Reader {
     /// Rows of delimited text under a header row; rows are read in parallel. Detection sees the
     /// header alone ([`Probe::of_header`]).
     Rows(OpenTable),
+    /// Records are parts of runs, as with [`Reader::Parts`], or the same as rows of delimited text
+    /// under a header row: each row is then handed over as a JSON object of its cells by column,
+    /// all of them texts; a cell that is empty or `\N` is `null`. Detection sees of a table the
+    /// header alone ([`Probe::of_header`]).
+    PartsOrRows(fn(&ReadOptions) -> Box<dyn Assembler>),
 }
 
 /// Makes the reader of the rows under these columns, of which the last is named; or says, as a
