@@ -102,6 +102,27 @@ struct Kept {
     result: Option<String>,
 }
 
+impl Kept {
+    /// Reads an error and a result that are JSON inside of a text, as exports of tables have them.
+    fn unwrap_texts(&mut self) {
+        let inner = |text: &str| {
+            let sound = serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok();
+            sound.then(|| text.trim().to_owned())
+        };
+        let message = self.attempt.error.as_ref().filter(|error| error.kind.is_none());
+        if let Some(json) = message.and_then(|error| inner(error.message.as_deref()?))
+            && let Ok(error) = serde_json::from_str::<ErrorField<'_>>(&json)
+        {
+            self.attempt.error = error.0.map(kept::error);
+        }
+        let result = self.result.as_deref();
+        let text = result.and_then(|result| serde_json::from_str::<String>(result).ok());
+        if let Some(json) = text.and_then(|text| inner(&text)) {
+            self.result = Some(json).filter(|json| json != "null");
+        }
+    }
+}
+
 /// A run while its files come in.
 struct Run {
     folder: String,
@@ -110,8 +131,11 @@ struct Run {
     nodes: HashMap<String, Kept>,
 }
 
-struct Checkpoints {
+pub(super) struct Checkpoints {
     options: ReadOptions,
+    /// Whether the records are rows of the table `agent_task`: the workflow is the run, wherever
+    /// its rows stand, and a text may hold the JSON of its column.
+    rows: bool,
     runs: Vec<Run>,
     by_key: HashMap<(String, Option<String>), usize>,
     /// Files whose name is not that of their node, and the first of them.
@@ -123,11 +147,37 @@ impl Checkpoints {
     fn new(options: &ReadOptions) -> Self {
         Self {
             options: options.clone(),
+            rows: false,
             runs: Vec::new(),
             by_key: HashMap::new(),
             misnamed: 0,
             first_misnamed: None,
         }
+    }
+
+    /// The same for rows of the table `agent_task`.
+    pub(super) fn of_rows(options: &ReadOptions) -> Self {
+        Self { rows: true, ..Self::new(options) }
+    }
+
+    /// What the record's run is known by: folder and workflow, or the workflow alone.
+    fn key(
+        &self,
+        record: &Record<'_>,
+        node: &Node<'_>,
+    ) -> Result<(String, Option<String>), Refusal> {
+        let workflow_id = text(&node.workflow_id).map(Cow::into_owned);
+        if self.rows {
+            return match workflow_id {
+                Some(id) => Ok((String::new(), Some(id))),
+                None => {
+                    let message = "the row names no workflow, give it a `workflow_id`";
+                    Err(Refusal::of("row_without_workflow", message))
+                }
+            };
+        }
+        let folder = record.path.parent().unwrap_or(Path::new(""));
+        Ok((folder.to_string_lossy().into_owned(), workflow_id))
     }
 
     fn note_name(&mut self, record: &Record<'_>, id: &str) {
@@ -161,10 +211,14 @@ impl Assembler for Checkpoints {
             Ok(attempts) => attempts,
             Err(refusal) => return Fate::Refused(refusal),
         };
-        self.note_name(record, &id);
-        let folder = record.path.parent().unwrap_or(Path::new("")).to_string_lossy().into_owned();
-        let workflow_id = text(&node.workflow_id).map(Cow::into_owned);
-        let at = *self.by_key.entry((folder, workflow_id)).or_insert_with_key(|key| {
+        let key = match self.key(record, &node) {
+            Ok(key) => key,
+            Err(refusal) => return Fate::Refused(refusal),
+        };
+        if !self.rows {
+            self.note_name(record, &id);
+        }
+        let at = *self.by_key.entry(key).or_insert_with_key(|key| {
             let context = Trajectory { place: record.place, ..Trajectory::default() };
             let (folder, workflow_id) = key.clone();
             self.runs.push(Run { folder, workflow_id, context, nodes: HashMap::new() });
@@ -187,7 +241,10 @@ impl Assembler for Checkpoints {
             .options
             .raw_attempts
             .then(|| String::from_utf8_lossy(record.bytes).into_owned().into());
-        let kept = keep(node, attempts, &id, status, record.place, &self.options, raw);
+        let mut kept = keep(node, attempts, &id, status, record.place, &self.options, raw);
+        if self.rows {
+            kept.unwrap_texts();
+        }
         match run.nodes.get_mut(id.as_ref()) {
             None => {
                 run.nodes.insert(id.into_owned(), kept);
@@ -204,9 +261,12 @@ impl Assembler for Checkpoints {
     }
 
     fn finish(self: Box<Self>) -> Parsed<'static> {
-        let Self { options, mut runs, misnamed, first_misnamed, .. } = *self;
+        let Self { options, rows, mut runs, misnamed, first_misnamed, .. } = *self;
         runs.sort_by_key(|run| run.context.place);
-        let ids = run_ids(&runs);
+        let ids = match rows {
+            true => runs.iter().map(|run| run.workflow_id.clone()).collect(),
+            false => run_ids(&runs),
+        };
         let mut parsed = Parsed::default();
         if let Some((place, message)) = first_misnamed {
             let note = Issue::note("node_id_is_not_the_file_name", place, message);

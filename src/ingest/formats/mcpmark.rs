@@ -1,15 +1,176 @@
-//! To be written.
+//! MCPMark: one file a task with its repeated runs, or the `meta.json` of one run.
+//!
+//! Owns `{model, service, task, runs: {"run-1": {...}}}` and the harness's own file of one run,
+//! whose outcome stands in `execution_result`. A run whose `success` is null counts as not
+//! completed, as in the benchmark's own pass rates, and is told apart. Refuses steps, of which
+//! these files give only a number (`final.turn_count`).
 
-use super::{Format, Parsed, Reader};
+use std::borrow::Cow;
 
-/// To be written.
+use serde_json::value::RawValue;
+
+use super::raw::{Entries, label, number, object, offset_in, quoted, raw_fields, read, text};
+use super::{Format, Parsed, Probe, Reader, Record, Refusal};
+use crate::config::ReadOptions;
+use crate::model::{Final, Issue, Place, Stamp, Tokens, Trajectory};
+
+/// Results of MCPMark.
 pub const MCPMARK: Format = Format {
     name: "mcpmark",
-    about: "MCPMark results",
-    detect: |_| false,
+    about: "results of MCPMark (a task with its runs, or meta.json of one run)",
+    detect,
     wrappers: &[],
     splits_arrays: true,
-    reader: Reader::Whole(|_, _| Ok(Parsed::default())),
+    reader: Reader::Whole(read_task),
     archive: None,
     misspelt: None,
 };
+
+fn detect(probe: &Probe<'_>) -> bool {
+    probe.any_has(&["model", "service", "task", "runs"])
+        || probe.any_has(&["task_name", "execution_result", "token_usage", "turn_count"])
+}
+
+raw_fields! {
+    /// A task with its runs, or one run.
+    Root {
+        model, service, task, runs, task_name, model_name, mcp, execution_result, time,
+        agent_execution_time, token_usage, turn_count,
+    }
+}
+raw_fields! {
+    /// One run.
+    Run { success, error_message, execution_time, token_usage, turn_count }
+}
+raw_fields! {
+    /// Tokens, under the names of both kinds of file.
+    Usage {
+        input, input_tokens, output, output_tokens, total, total_tokens,
+    }
+}
+raw_fields! {
+    /// Start and end.
+    Times { start, end }
+}
+
+fn read_task<'r>(record: &Record<'r>, _: &ReadOptions) -> Result<Parsed<'r>, Refusal> {
+    let root: Root<'r> = serde_json::from_slice(record.bytes)?;
+    let mut parsed = Parsed::default();
+    if let Some(runs) = root.runs {
+        let runs: Entries<'r> = serde_json::from_str(runs.get())
+            .map_err(|error| Refusal::of("unreadable_runs", format!("runs: {error}")))?;
+        for (name, run) in runs.0 {
+            let byte = record.place.byte + offset_in(record.bytes, run);
+            let place = Place { byte, line: 0, ..record.place };
+            match serde_json::from_str::<Run<'r>>(run.get()) {
+                Ok(run) => {
+                    let mut trajectory = one(&run, place, &mut parsed.issues);
+                    trajectory.trial = Some(trial(name));
+                    parsed.runs.push(trajectory);
+                }
+                Err(error) => {
+                    let message = format!("run {name}: {error}");
+                    parsed.issues.push(Issue::rejected("unreadable_run", place, message));
+                }
+            }
+        }
+    } else if let Some(result) = root.execution_result {
+        let mut run: Run<'r> = read(result).unwrap_or_default();
+        run.execution_time = root.agent_execution_time;
+        run.token_usage = root.token_usage;
+        run.turn_count = root.turn_count;
+        let mut trajectory = one(&run, record.place, &mut parsed.issues);
+        let times: Times<'r> = root.time.and_then(read).unwrap_or_default();
+        trajectory.started_at = times.start.and_then(stamp);
+        trajectory.ended_at = times.end.and_then(stamp);
+        parsed.runs.push(trajectory);
+    } else {
+        let message = "neither `runs` nor `execution_result` is there";
+        return Err(Refusal::of("not_mcpmark", message));
+    }
+    let task = root.task.or(root.task_name).and_then(label);
+    let model = root.model.or(root.model_name).and_then(label);
+    let service = root.service.or(root.mcp).and_then(label);
+    for run in &mut parsed.runs {
+        run.task_id.clone_from(&task);
+        run.model.clone_from(&model);
+        run.tags.extend(service.clone().map(|service| (Cow::Borrowed("service"), service)));
+    }
+    if !parsed.runs.is_empty() {
+        let message = "results say nothing of the steps of runs: no figure of steps, attempts, retries, errors and interventions is known";
+        parsed.issues.push(Issue::warning("runs_without_steps", record.place, message));
+    }
+    Ok(parsed)
+}
+
+/// `run-3` is the third trial.
+fn trial(name: Cow<'_, str>) -> Cow<'_, str> {
+    match name {
+        Cow::Borrowed(name) => Cow::Borrowed(name.strip_prefix("run-").unwrap_or(name)),
+        Cow::Owned(name) => Cow::Owned(name.strip_prefix("run-").unwrap_or(&name).to_owned()),
+    }
+}
+
+fn one<'r>(run: &Run<'r>, place: Place, issues: &mut Vec<Issue>) -> Trajectory<'r> {
+    let success = match run.success.map(|raw| raw.get().trim()) {
+        Some("true") => Some(true),
+        Some("false") => Some(false),
+        _ => None,
+    };
+    let mut tags = Vec::new();
+    if success.is_none() {
+        tags.push((Cow::Borrowed("outcome_recorded"), Cow::Borrowed("no")));
+        let message = "`success` is null: the run counts as not completed, as in the benchmark's own pass rates";
+        issues.push(Issue::warning("outcome_not_recorded", place, message));
+    }
+    let end_reason = run.error_message.and_then(label).filter(|text| !text.trim().is_empty());
+    let seconds = run.execution_time.and_then(number).filter(|seconds| *seconds > 0.0);
+    if let (Some(reason), Some(seconds)) = (&end_reason, seconds)
+        && let Some(limit) = timed_out_after(reason)
+        && seconds < limit / 2.0
+    {
+        let message = "the message names a timeout that is more than twice the measured duration: which of them holds is not known";
+        issues.push(Issue::warning("timeout_contradicts_duration", place, message));
+    }
+    let final_output = Final::Json(Cow::Owned(object(&[
+        ("success", success.map(|success| if success { "true" } else { "false" })),
+        ("end_reason", end_reason.as_deref().map(quoted).as_deref()),
+        ("turn_count", run.turn_count.map(RawValue::get)),
+    ])));
+    Trajectory {
+        place,
+        tags,
+        end_reason,
+        success,
+        format_outcome: success.is_none().then_some(false),
+        duration_ms: seconds.map(|seconds| seconds * 1000.0),
+        tokens: run.token_usage.and_then(tokens),
+        final_output,
+        steps_unknown: true,
+        ..Trajectory::default()
+    }
+}
+
+/// The seconds in `... timed out after N seconds`.
+fn timed_out_after(reason: &str) -> Option<f64> {
+    let (_, rest) = reason.split_once("timed out after ")?;
+    let (number, unit) = rest.split_once(' ')?;
+    unit.starts_with("second").then(|| number.parse().ok()).flatten()
+}
+
+fn stamp(raw: &RawValue) -> Option<Stamp<'_>> {
+    text(raw).filter(|text| !text.is_empty()).map(Stamp::Text)
+}
+
+/// Reasoning is part of the output. What a total has beyond its parts is not split.
+fn tokens(usage: &RawValue) -> Option<Tokens> {
+    let usage: Usage<'_> = read(usage)?;
+    let read = |raw: Option<&RawValue>| raw.and_then(number).filter(|number| *number >= 0.0);
+    let input = read(usage.input.or(usage.input_tokens));
+    let output = read(usage.output.or(usage.output_tokens));
+    let total = read(usage.total.or(usage.total_tokens));
+    let mut tokens =
+        Tokens { input: input.unwrap_or(0.0), output: output.unwrap_or(0.0), ..Tokens::default() };
+    tokens.unsplit = (total.unwrap_or(0.0) - tokens.total()).max(0.0);
+    (tokens.total() > 0.0).then_some(tokens)
+}
