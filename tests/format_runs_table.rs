@@ -26,7 +26,8 @@ fn read<'r>(header: &str, row: &'r str) -> (Trajectory<'r>, Vec<&'static str>) {
     let Reader::Rows(open) = RUNS_TABLE.reader else { panic!("a table has rows") };
     let names: Vec<String> = header.split(',').map(str::to_owned).collect();
     let fields = row.split(',').map(Into::into).collect();
-    let parsed = open(&names).unwrap().read(Row { fields, place: Place::default() }).unwrap();
+    let parsed =
+        open(&names).unwrap().read(Row { fields, place: Place::default(), written: None }).unwrap();
     let codes = parsed.issues.iter().map(|issue| issue.code).collect();
     (parsed.runs.into_iter().next().unwrap(), codes)
 }

@@ -109,6 +109,10 @@ pub(crate) fn read_texts<T: Send>(
         Progress::new(found.sources.iter().map(|source| source.path.as_path()), global.quiet);
     let mut options = config.read_options(plan);
     options.raw_attempts |= texts;
+    #[cfg(feature = "tables")]
+    {
+        options.parquet = Some(crate::table::json_lines);
+    }
     let advance = |bytes| progress.advance(bytes);
     let request = Request {
         options,

@@ -38,4 +38,10 @@ pub struct ReadOptions {
     pub plan: Option<Arc<Plan>>,
     /// `"attempts_count": "tries"`: the `attempts` of a checkpoint counts every try, not only failed ones.
     pub attempts_count_tries: bool,
+    /// Reads Parquet files, where this build can; set by the command.
+    pub parquet: Option<ReadParquet>,
 }
+
+/// Turns the bytes of a Parquet file into JSON lines, a row a line; or says, as a lowercase
+/// fragment, why it cannot.
+pub type ReadParquet = fn(Vec<u8>) -> Result<Vec<u8>, String>;

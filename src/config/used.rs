@@ -260,6 +260,7 @@ impl EvalConfig {
             raw_attempts: self.needs_raw_attempts(),
             plan,
             attempts_count_tries: self.attempts_count == AttemptsCount::Tries,
+            parquet: None,
         }
     }
 }

@@ -170,9 +170,13 @@ impl<'b> Block<'b> {
     }
 }
 
+/// Makes whole runs of one record.
+pub(super) type Parse<'p> =
+    dyn for<'r> Fn(&Record<'r>, &ReadOptions) -> Result<Parsed<'r>, Refusal> + Sync + 'p;
+
 /// The reader of a format whose records are whole runs, with what every record needs.
 pub(super) struct WholeReader<'w, V: Visitor> {
-    pub(super) parse: for<'r> fn(&Record<'r>, &ReadOptions) -> Result<Parsed<'r>, Refusal>,
+    pub(super) parse: &'w Parse<'w>,
     pub(super) format: &'w Format,
     pub(super) options: &'w ReadOptions,
     pub(super) visitor: &'w V,

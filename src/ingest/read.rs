@@ -6,10 +6,12 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use super::block::{
-    Block, Damage, Depth, Outcome, WholeReader, batches, cut_between, describe, outside, too_large,
+    Block, Damage, Depth, Outcome, Parse, WholeReader, batches, cut_between, describe, outside,
+    too_large,
 };
 use super::feed::Feed;
 use super::formats::{self, Assembler, Fate, Format, Reader, Record, Unclaimed};
+use super::json_rows::Objects;
 use super::parallel::in_parallel;
 use super::rows::Table;
 use super::source::{self, Source, Stream};
@@ -19,7 +21,7 @@ use crate::config::ReadOptions;
 use crate::model::{Issue, Place, Severity, Trajectory};
 
 /// Bytes read at a time; a record may be longer.
-const BLOCK: usize = 4 << 20;
+pub(super) const BLOCK: usize = 4 << 20;
 
 /// Records of a file that are looked over for misspelt keys.
 const SPELLED: usize = 8;
@@ -99,7 +101,7 @@ pub(super) struct Session<'s, V: Visitor> {
     collect: &'s mut dyn FnMut(V::Out),
     pub(super) tally: Tally,
     pub(super) states: Mutex<Vec<V::State>>,
-    assemblers: Vec<(&'static str, Box<dyn Assembler>)>,
+    pub(super) assemblers: Vec<(&'static str, Box<dyn Assembler>)>,
     /// Issues that were told, by file, code and message, as places in `Tally::issues`.
     told: HashMap<(u32, &'static str, String), usize>,
 }
@@ -153,6 +155,9 @@ impl<V: Visitor> Session<'_, V> {
         if feed.bytes().starts_with(b"\xEF\xBB\xBF") {
             feed.done(3);
         }
+        if feed.bytes().starts_with(b"PAR1") {
+            return self.parquet(feed, path, named);
+        }
         if let Some(damage) = feed.damage().filter(|_| !named && feed.bytes().is_empty()) {
             return self.cannot_read(path, damage.to_owned());
         }
@@ -188,6 +193,17 @@ impl<V: Visitor> Session<'_, V> {
             (Framing::Elements, None) if !format.splits_arrays => Framing::Values,
             (framing, None) => framing,
         };
+        let number = self.tally.files.len() as u32;
+        let objects = match Objects::open(feed.bytes(), framing, format, number) {
+            Ok(objects) => objects,
+            Err(reason) if named => {
+                return Err(ReadError::Unrecognised { path: path.to_owned(), reason });
+            }
+            Err(reason) => {
+                self.leave_out(path, reason, LeftOut::NotATrace);
+                return Ok(());
+            }
+        };
         let file = self.begin(path, format);
         let mut splitter = Splitter::on_line(framing, table.as_ref().map_or(1, |table| table.line));
         if let Some(table) = &table {
@@ -195,6 +211,9 @@ impl<V: Visitor> Session<'_, V> {
             for issue in table.notices(file) {
                 self.issue(issue)?;
             }
+        }
+        for issue in objects.iter().flat_map(Objects::notices) {
+            self.issue(issue)?;
         }
         let mut spans = Vec::new();
         loop {
@@ -208,7 +227,7 @@ impl<V: Visitor> Session<'_, V> {
             let block = Block { bytes: feed.bytes(), base: feed.offset(), file, path, most, wraps };
             match &table {
                 Some(table) => self.table(&block, &spans, table, format)?,
-                None => self.block(&block, &spans, format)?,
+                None => self.block(&block, &spans, format, objects.as_ref())?,
             }
             feed.done(done);
             if feed.ended() {
@@ -262,36 +281,45 @@ impl<V: Visitor> Session<'_, V> {
         block: &Block<'_>,
         spans: &[Span],
         format: &Format,
+        objects: Option<&Objects>,
     ) -> Result<(), ReadError> {
         match format.reader {
-            Reader::Whole(parse) => {
-                let whole = WholeReader {
-                    parse,
-                    format,
-                    options: &self.request.options,
-                    visitor: self.visitor,
-                };
-                let batches = batches(spans);
-                let outcomes = in_parallel(self.request.threads, batches.len(), &|at| {
-                    let mut state = take(&self.states).unwrap_or_else(|| self.visitor.state());
-                    let outcome = whole.batch(&mut state, block, batches[at]);
-                    put(&self.states, state);
-                    outcome
-                });
-                for outcome in outcomes {
-                    self.take_in(block.file, outcome)?;
-                }
-                Ok(())
-            }
+            Reader::Whole(parse) => self.whole(block, spans, format, &parse),
             Reader::Parts(new) | Reader::PartsOrRows(new) => {
                 for span in spans {
                     self.part(block, *span, format, new)?;
                 }
                 Ok(())
             }
-            // A table without a header has no rows.
-            Reader::Rows(_) => Ok(()),
+            Reader::Rows(_) => match objects {
+                Some(rows) => self.whole(block, spans, format, &|record, _| rows.read(record)),
+                // A table without a header has no rows.
+                None => Ok(()),
+            },
         }
+    }
+
+    /// Reads the records of one block, each of which is whole runs.
+    fn whole(
+        &mut self,
+        block: &Block<'_>,
+        spans: &[Span],
+        format: &Format,
+        parse: &Parse<'_>,
+    ) -> Result<(), ReadError> {
+        let options = &self.request.options;
+        let whole = WholeReader { parse, format, options, visitor: self.visitor };
+        let batches = batches(spans);
+        let outcomes = in_parallel(self.request.threads, batches.len(), &|at| {
+            let mut state = take(&self.states).unwrap_or_else(|| self.visitor.state());
+            let outcome = whole.batch(&mut state, block, batches[at]);
+            put(&self.states, state);
+            outcome
+        });
+        for outcome in outcomes {
+            self.take_in(block.file, outcome)?;
+        }
+        Ok(())
     }
 
     /// Books what a batch of records gave.
@@ -330,7 +358,7 @@ impl<V: Visitor> Session<'_, V> {
 
     /// Books whatever else was noticed, be it in a record, between records or at the end. Parts of
     /// records that were rejected are counted apart, as their record counts as read.
-    fn issue(&mut self, issue: Issue) -> Result<(), ReadError> {
+    pub(super) fn issue(&mut self, issue: Issue) -> Result<(), ReadError> {
         self.stop_if_strict(&issue)?;
         match self.tally.files.get_mut(issue.place.file as usize) {
             Some(file) if issue.severity == Severity::Rejected => file.reject_parts(issue),
@@ -353,91 +381,6 @@ impl<V: Visitor> Session<'_, V> {
         if self.request.strict && lost {
             let (place, reason) = (self.tally.locate(issue.place), issue.to_string());
             return Err(ReadError::Strict { place, reason });
-        }
-        Ok(())
-    }
-
-    /// Hands one record to the assembler of its format.
-    fn part(
-        &mut self,
-        block: &Block<'_>,
-        span: Span,
-        format: &Format,
-        new: fn(&ReadOptions) -> Box<dyn Assembler>,
-    ) -> Result<(), ReadError> {
-        if let Some(issue) = block.too_large(span) {
-            self.tally.files[block.file as usize].records += 1;
-            return self.reject(issue);
-        }
-        let mut queue = vec![(span, Depth::Outer)];
-        let mut damage = None;
-        let (mut rejected, mut last_rejected) = (false, false);
-        while let Some((span, depth)) = queue.pop() {
-            let record = block.record(span);
-            let mut fate = self.assembler(format, new).push(&record);
-            let mut repaired = false;
-            if let Fate::Refused(refusal) = &fate {
-                if let Some(inside) = block.within(span, depth, format, refusal) {
-                    queue.extend(inside.spans.into_iter().rev().map(|span| (span, inside.depth)));
-                    damage = damage.or(inside.damage);
-                    continue;
-                }
-                if refusal.repairable
-                    && let Ok(fixed) = repair::repair(record.bytes)
-                {
-                    fate = self.assembler(format, new).push(&Record { bytes: &fixed, ..record });
-                    repaired = true;
-                }
-            }
-            last_rejected = matches!(fate, Fate::Refused(_));
-            rejected |= last_rejected;
-            self.book(&record, fate, repaired)?;
-        }
-        match damage {
-            // A cut-off last record tells of the cut by itself.
-            Some(Damage::Cut) if !last_rejected => self.issue(cut_between(block.end_of(span))),
-            Some(Damage::At { byte, reason }) if !rejected => {
-                self.tally.files[block.file as usize].records += 1;
-                self.reject(outside(block.at(byte), reason))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// The assembler of a format, made for its first record.
-    pub(super) fn assembler(
-        &mut self,
-        format: &Format,
-        new: fn(&ReadOptions) -> Box<dyn Assembler>,
-    ) -> &mut dyn Assembler {
-        let known = self.assemblers.iter().position(|(name, _)| *name == format.name);
-        let at = known.unwrap_or_else(|| {
-            self.assemblers.push((format.name, new(&self.request.options)));
-            self.assemblers.len() - 1
-        });
-        self.assemblers[at].1.as_mut()
-    }
-
-    /// Books what became of one record that is a part of a run.
-    pub(super) fn book(
-        &mut self,
-        record: &Record<'_>,
-        fate: Fate,
-        repaired: bool,
-    ) -> Result<(), ReadError> {
-        let tally = &mut self.tally.files[record.place.file as usize];
-        tally.records += 1;
-        match fate {
-            Fate::Used => {
-                tally.used += 1;
-                tally.repaired += u64::from(repaired);
-            }
-            Fate::Merged(rule) => *tally.merged.entry(rule).or_default() += 1,
-            Fate::Ignored(rule) => *tally.ignored.entry(rule).or_default() += 1,
-            Fate::Refused(refusal) => {
-                let message = describe(&refusal, record.bytes);
-                self.reject(Issue::rejected(refusal.code, record.place, message))?;
-            }
         }
         Ok(())
     }

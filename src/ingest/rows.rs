@@ -193,7 +193,7 @@ impl Table {
         if !matches!(format.reader, Reader::Rows(_) | Reader::PartsOrRows(_)) {
             return Ok(None);
         }
-        if head.trim_ascii().is_empty() {
+        if matches!(head.trim_ascii_start().first(), None | Some(b'{' | b'[')) {
             return Ok(None);
         }
         let claimed = headers(head).find(|header| known(format, path, header));
@@ -243,7 +243,7 @@ impl Table {
         place: Place,
     ) -> Result<Result<Parsed<'r>, &'static str>, Refusal> {
         match self.fields(text)? {
-            Ok(fields) => reader.read(Row { fields, place }).map(Ok),
+            Ok(fields) => reader.read(Row { fields, place, written: None }).map(Ok),
             Err(rule) => Ok(Err(rule)),
         }
     }

@@ -1,7 +1,11 @@
-//! The only place that names `polars`: rows as a table, for Parquet.
+//! The only place that names `polars`: rows as a table, to Parquet and from it.
 //!
-//! Owns the columns of the table `runs`. Refuses to compute figures, and is never on the path of a
+//! Owns the columns of the table `runs`; reading a Parquet file stands in `parquet`. Refuses to compute figures, and is never on the path of a
 //! command that was not asked for a table: its thread pool alone costs more than a small analysis.
+
+mod parquet;
+
+pub use parquet::json_lines;
 
 use polars::prelude::{Column, DataFrame, PolarsError};
 use polars_io::prelude::ParquetWriter;

@@ -112,12 +112,10 @@ fn claim(path: &Path, head: &[u8], framing: Framing) -> Result<&'static Format, 
 /// The format that claims the first record that any claims: one stray record further down must not
 /// take over a file. Where no record tells by itself, all of them are shown together.
 fn claimed(probe: &Probe<'_>) -> Option<&'static Format> {
-    // Tables were asked before, of their header: a JSON record has no columns.
-    let others = || FORMATS.iter().filter(|format| !matches!(format.reader, Reader::Rows(_)));
     (0..probe.records.len())
         .filter_map(|at| probe.alone(at))
-        .find_map(|one| others().find(|format| (format.detect)(&one)))
-        .or_else(|| others().find(|format| (format.detect)(probe)))
+        .find_map(|one| FORMATS.iter().find(|format| (format.detect)(&one)))
+        .or_else(|| FORMATS.iter().find(|format| (format.detect)(probe)))
 }
 
 /// What a file that agenteval itself wrote is, told by the schema that it begins with.

@@ -62,7 +62,7 @@ use std::path::Path;
 
 use super::scan::top_keys;
 use crate::config::ReadOptions;
-use crate::model::{Issue, Place, Severity, Trajectory};
+use crate::model::{Issue, Place, Severity, Trajectory, marked_float};
 
 pub use detect::{Unclaimed, by_name, detect};
 
@@ -256,8 +256,8 @@ pub enum Reader {
     Whole(for<'r> fn(&Record<'r>, &ReadOptions) -> Result<Parsed<'r>, Refusal>),
     /// Records are parts of runs, in one file or several.
     Parts(fn(&ReadOptions) -> Box<dyn Assembler>),
-    /// Rows of delimited text under a header row; rows are read in parallel. Detection sees the
-    /// header alone ([`Probe::of_header`]).
+    /// Rows of a table, each a run; rows are read in parallel. They are delimited text under a
+    /// header row, of which detection sees the header alone ([`Probe::of_header`]), or JSON objects.
     Rows(OpenTable),
     /// Records are parts of runs, as with [`Reader::Parts`], or the same as rows of delimited text
     /// under a header row: each row is then handed over as a JSON object of its cells by column,
@@ -273,10 +273,36 @@ pub type OpenTable = fn(names: &[String]) -> Result<Box<dyn RowReader>, String>;
 /// One row of a table.
 #[derive(Debug)]
 pub struct Row<'r> {
-    /// Its fields without quotes, as many as there are columns.
+    /// Its fields without quotes, as many as there are columns; empty where the row says nothing.
     pub fields: Vec<Cow<'r, str>>,
     /// Where it starts.
     pub place: Place,
+    /// The row as JSON text, where it is an object.
+    pub written: Option<&'r str>,
+}
+
+/// The members of a record that is an object, each value as the text of a cell: strings without
+/// quotes, null as nothing, arrays and objects as JSON text.
+pub(super) fn entries(bytes: &[u8]) -> Result<Vec<(Cow<'_, str>, Cow<'_, str>)>, Refusal> {
+    let members: raw::Entries<'_> = serde_json::from_slice(bytes)?;
+    Ok(members
+        .0
+        .into_iter()
+        .map(|(key, value)| {
+            let text = match value.get() {
+                "null" => Cow::Borrowed(""),
+                written => match raw::text(value) {
+                    Some(text) => match marked_float(&text) {
+                        // A number that JSON cannot write, as data frames spell it.
+                        Some(number) => Cow::Owned(number.to_string()),
+                        None => text,
+                    },
+                    None => Cow::Borrowed(written),
+                },
+            };
+            (key, text)
+        })
+        .collect())
 }
 
 /// Reads the rows of one table; shared between threads.

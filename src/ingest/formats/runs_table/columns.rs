@@ -45,7 +45,7 @@ const FLAGS: &[&str] = &[
     "correct",
     "is_correct",
 ];
-const SCORES: &[&str] = &["score", "reward"];
+const SCORES: &[&str] = &["score", "reward", "cum_reward"];
 /// What harnesses also write of runs that only came to their end, so that a score goes before it.
 const WEAK_FLAGS: &[&str] = &["completed"];
 const WORDS: &[&str] = &["outcome", "result", "verdict", "status"];
@@ -62,6 +62,8 @@ const END_REASONS: &[&str] = &[
     "error",
     "usage_limit_hit",
     "limit_hit",
+    "err_msg",
+    "truncated",
 ];
 const STARTED: &[&str] = &["started_at", "start_time"];
 const ENDED: &[&str] = &["ended_at", "completed_at", "finished_at", "end_time"];
@@ -78,18 +80,29 @@ const SECONDS: &[&str] = &[
     "execution_time_s",
     "latency_s",
     "runtime_s",
+    "stats.cum_step_elapsed",
 ];
 const WITHOUT_UNIT: &[&str] = &["duration", "latency", "elapsed", "runtime", "time"];
-const TOTAL_TOKENS: &[&str] = &["total_tokens", "tokens", "tokens_count", "token_count"];
-const INPUT_TOKENS: &[&str] = &["input_tokens", "prompt_tokens", "tokens_in"];
-const OUTPUT_TOKENS: &[&str] = &["output_tokens", "completion_tokens", "tokens_out"];
+const TOTAL_TOKENS: &[&str] =
+    &["total_tokens", "tokens", "tokens_count", "token_count", "stats.cum_openai_total_tokens"];
+const INPUT_TOKENS: &[&str] =
+    &["input_tokens", "prompt_tokens", "tokens_in", "stats.cum_openai_prompt_tokens"];
+const OUTPUT_TOKENS: &[&str] =
+    &["output_tokens", "completion_tokens", "tokens_out", "stats.cum_openai_completion_tokens"];
 /// Not part of the input tokens beside them.
 const CACHE_READ: &[&str] = &["cache_read_tokens", "cache_read_input_tokens"];
 const CACHE_WRITE: &[&str] =
     &["cache_write_tokens", "cache_creation_tokens", "cache_creation_input_tokens"];
 /// Part of the input tokens beside them.
 const CACHED: &[&str] = &["cached_tokens", "cached_prompt_tokens"];
-const COST: &[&str] = &["cost_usd", "total_cost_usd", "cost", "total_cost", "generation_cost"];
+const COST: &[&str] = &[
+    "cost_usd",
+    "total_cost_usd",
+    "cost",
+    "total_cost",
+    "generation_cost",
+    "stats.cum_openai_total_cost",
+];
 /// What later analyses split and weigh runs by.
 const LABELS: &[&str] = &[
     "task_family",
@@ -112,6 +125,33 @@ const LABELS: &[&str] = &[
 /// What only tables with a row per step have.
 const STEPWISE: &[&str] =
     &["step", "step_id", "step_index", "node_id", "action", "observation", "tool_call_id"];
+
+/// What records have that are more than a row, or a line of a log.
+const MORE: &[&str] = &[
+    "steps",
+    "messages",
+    "trajectory",
+    "traj",
+    "history",
+    "trace",
+    "traces",
+    "spans",
+    "events",
+    "turns",
+    "ticks",
+    "conversation",
+    "conversations",
+    "tool_calls",
+    "event",
+    "level",
+    "levelname",
+    "severity",
+    "logger",
+    "message",
+    "msg",
+];
+/// What the summary of a run has that AgentLab writes; its task stands in the name of its folder.
+const SUMMARY: &[&str] = &["n_steps", "cum_reward", "terminated", "truncated"];
 
 /// The column that decides how a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -206,4 +246,19 @@ pub(super) fn are_of_runs(names: &[String]) -> bool {
     let columns = Columns::of(names);
     let stepwise = |name: &String| STEPWISE.iter().any(|known| name.eq_ignore_ascii_case(known));
     columns.task.is_some() && columns.decider.is_some() && !names.iter().any(stepwise)
+}
+
+/// Whether an object with these keys is a row of a run table. A word such as `status` is too little
+/// to tell: lines of logs have one.
+pub(super) fn are_of_flat_runs(names: &[String]) -> bool {
+    let more = |name: &String| MORE.iter().any(|known| name.eq_ignore_ascii_case(known));
+    let decider = Columns::of(names).decider;
+    are_of_runs(names)
+        && matches!(decider, Some(Decider::Flag(_) | Decider::Score(_)))
+        && !names.iter().any(more)
+}
+
+/// Whether an object with these keys is the summary of one run.
+pub(super) fn are_of_summary(names: &[String]) -> bool {
+    SUMMARY.iter().all(|known| names.iter().any(|name| name == known))
 }

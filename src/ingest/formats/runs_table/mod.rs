@@ -1,4 +1,5 @@
-//! Run tables: delimited text with a header, and one row a run (METR's columns among them).
+//! Run tables: one row a run (METR's columns among them), as delimited text with a header, as JSON
+//! objects (lines or an array), or as Parquet; and the one-row summary that AgentLab writes of a run.
 //!
 //! Owns the mapping of known columns to the fields of a run; the row as a whole is its `final`, so
 //! that expressions reach every column. Exactly one column decides how a run ended; a status beside
@@ -11,18 +12,19 @@ mod columns;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::super::scan::find_arrays;
 use super::raw::quoted;
 use super::{Format, Parsed, Probe, Reader, Refusal, Row, RowReader};
 use crate::model::{
     Final, Issue, Place, RunWord, Score, ScoreValue, Severity, Stamp, Tokens, Trajectory,
 };
 use cell::recorded;
-use columns::{Columns, Decider, are_of_runs};
+use columns::{Columns, Decider, are_of_flat_runs, are_of_runs, are_of_summary};
 
 /// The format of tables with a row per run.
 pub const RUNS_TABLE: Format = Format {
     name: "runs-table",
-    about: "a table of runs (CSV with a header that names a task and an outcome column)",
+    about: "a table of runs (CSV, JSON objects or Parquet with a column for the task and one for the outcome)",
     detect,
     wrappers: &[],
     splits_arrays: true,
@@ -32,13 +34,27 @@ pub const RUNS_TABLE: Format = Format {
 };
 
 fn detect(probe: &Probe<'_>) -> bool {
-    probe.keys().first().is_some_and(|names| are_of_runs(names))
+    let Some(names) = probe.keys().first() else { return false };
+    if probe.of_table {
+        return are_of_runs(names);
+    }
+    (are_of_flat_runs(names) && probe.records.first().is_some_and(|row| is_flat(row, names)))
+        || are_of_summary(names)
+}
+
+/// Whether no key of an object holds a list of objects: such a record is more than a row.
+fn is_flat(row: &[u8], names: &[String]) -> bool {
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    find_arrays(row, &names).iter().all(|at| {
+        let inside = row.get(at + 1..).unwrap_or_default();
+        inside.trim_ascii_start().first() != Some(&b'{')
+    })
 }
 
 fn open(names: &[String]) -> Result<Box<dyn RowReader>, String> {
     let columns = Columns::of(names);
     if columns.say_nothing() {
-        let why = "the header row has no column of a run table, such as `task_id` or `success`";
+        let why = "no column is one of a run table, such as `task_id` or `success`";
         return Err(why.to_owned());
     }
     let named = |at: usize, name: &str| match name {
@@ -193,7 +209,7 @@ impl RunRows {
         }
     }
 
-    /// The row as an object by column, and `score`, `status`, `success` and `end_reason` where no
+    /// The row as an object by column, or as it is written, and `score`, `status`, `success` and `end_reason` where no
     /// column has that name.
     fn deliver(&self, row: &Row<'_>, end: &End<'_>) -> String {
         let mut out = String::with_capacity(256);
@@ -203,7 +219,9 @@ impl RunRows {
             out.push(':');
             out.push_str(value);
         };
-        for (at, key) in &self.kept {
+        let written = row.written.and_then(|row| row.trim().strip_prefix('{')?.strip_suffix('}'));
+        let kept = if written.is_some() { &[][..] } else { &self.kept[..] };
+        for (at, key) in kept {
             push(
                 key,
                 row.fields.get(*at).map_or(Cow::Borrowed("null"), |cell| cell::json(cell)).as_ref(),
@@ -222,6 +240,15 @@ impl RunRows {
             if let Some(value) = value.filter(|_| !self.names.iter().any(|have| have == name)) {
                 push(&quoted(name), &value);
             }
+        }
+        match written.map(str::trim) {
+            None | Some("") => {
+                if out.is_empty() {
+                    out.push('{');
+                }
+            }
+            Some(row) if out.is_empty() => out = format!("{{{row}"),
+            Some(row) => out = format!("{{{row},{}", &out[1..]),
         }
         out.push('}');
         out
