@@ -117,10 +117,10 @@ fn one<'r>(run: &Run<'r>, place: Place, issues: &mut Vec<Issue>) -> Trajectory<'
         Some("false") => Some(false),
         _ => None,
     };
-    let mut tags = Vec::new();
+    let recorded = if success.is_some() { "yes" } else { "no" };
+    let tags = vec![(Cow::Borrowed("outcome_recorded"), Cow::Borrowed(recorded))];
     if success.is_none() {
-        tags.push((Cow::Borrowed("outcome_recorded"), Cow::Borrowed("no")));
-        let message = "`success` is null: the run counts as not completed, as in the benchmark's own pass rates";
+        let message = "`success` is null: the run counts as not completed, as in the benchmark's own pass rates; `run.tags.outcome_recorded` is `no`";
         issues.push(Issue::warning("outcome_not_recorded", place, message));
     }
     let end_reason = run.error_message.and_then(label).filter(|text| !text.trim().is_empty());

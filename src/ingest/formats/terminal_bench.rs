@@ -104,17 +104,20 @@ impl TerminalBench {
             Some("false") => Some(false),
             _ => None,
         };
-        let mut tags: Vec<(Cow<'_, str>, Cow<'_, str>)> = Vec::new();
+
+        let recorded = if resolved.is_some() { "yes" } else { "no" };
+        let mut tags: Vec<(Cow<'_, str>, Cow<'_, str>)> =
+            vec![("outcome_recorded".into(), recorded.into())];
         if resolved.is_none() {
-            tags.push(("outcome_recorded".into(), "no".into()));
-            let rule = "`is_resolved` is null: the trial counts as not completed, as in the benchmark's own accuracy (`--where 'run.tags.outcome_recorded != \"no\"'` leaves it out)";
+            let rule = "`is_resolved` is null: the trial counts as not completed, as in the benchmark's own accuracy; `run.tags.outcome_recorded` is `no`";
             self.tally.count("outcome_not_recorded", Severity::Warning, place, rule);
         }
         if let Some(run) = run {
             tags.push(("run".into(), Cow::Borrowed(run)));
         }
-        let mode = trial.failure_mode.and_then(label);
-        let end_reason = mode.filter(|mode| !matches!(mode.as_ref(), "unset" | "none" | ""));
+        let mode = trial.failure_mode.and_then(label).filter(|mode| !mode.is_empty());
+        tags.extend(mode.clone().map(|mode| ("failure_mode".into(), mode)));
+        let end_reason = mode.filter(|mode| !matches!(mode.as_ref(), "unset" | "none"));
         let final_output = Final::Json(Cow::Owned(object(&[
             ("success", resolved.map(|resolved| if resolved { "true" } else { "false" })),
             ("end_reason", end_reason.as_deref().map(quoted).as_deref()),

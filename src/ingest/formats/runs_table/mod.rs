@@ -54,7 +54,7 @@ fn is_flat(row: &[u8], names: &[String]) -> bool {
 fn open(names: &[String]) -> Result<Box<dyn RowReader>, String> {
     let columns = Columns::of(names);
     if columns.say_nothing() {
-        let why = "no column is one of a run table, such as `task_id` or `success`";
+        let why = "there is no column of a run table, such as `task_id` or `success`";
         return Err(why.to_owned());
     }
     let named = |at: usize, name: &str| match name {

@@ -90,7 +90,12 @@ pub(super) fn read_run<'r>(
         ("output", conversation.last_words.map(RawValue::get)),
         ("reward_info", run.reward_info.map(RawValue::get)),
     ])));
-    let tags = [("mode", run.mode), ("seed", run.seed)];
+    let tags = [
+        ("mode", run.mode),
+        ("seed", run.seed),
+        // Labelled too, so that runs can be told apart by how they stopped.
+        ("termination_reason", run.termination_reason),
+    ];
     let tags = tags
         .into_iter()
         .filter_map(|(key, value)| Some((Cow::Borrowed(key), value.and_then(label)?)));
