@@ -228,8 +228,7 @@ fn a_rule_that_reads_a_field_some_runs_lack_says_how_many_it_could_not_judge() {
         "runs.jsonl",
         "{\"task_id\": \"a\", \"score\": 1, \"turns\": 9}\n{\"task_id\": \"b\", \"score\": 1}\n{\"task_id\": \"c\", \"score\": 0, \"turns\": 9}\n",
     );
-    let rules =
-        value!({"evaluation": {"final_passed": "final.score >= 0.5 && final.turns > 3"}});
+    let rules = value!({"evaluation": {"final_passed": "final.score >= 0.5 && final.turns > 3"}});
     let config = folder.file("c.json", rules.to_string());
     let read = report(&[&path, "-c", &config]);
     assert_eq!(read["runs"]["completed"], 1);

@@ -11,7 +11,7 @@
 mod cli;
 mod support;
 
-use cli::{figures_are, fixture, json, report, warning};
+use cli::{Folder, figures_are, fixture, json, report, warning};
 use serde_json::Value;
 
 #[test]
@@ -50,4 +50,18 @@ fn the_harness_own_file_of_a_run_is_read_too() {
         &report,
         &[("final_completion_rate", 1.0, 1.0, 1.0), ("duration_seconds", 120.0, 120.0, 1.0)],
     );
+}
+
+#[test]
+fn a_file_that_is_stored_twice_counts_once_and_what_is_no_run_is_told() {
+    let folder = Folder::new();
+    let text = std::fs::read(fixture("mcpmark/heron-2/merge_rows.json")).unwrap();
+    folder.file("a/merge_rows.json", &text);
+    folder.file("b/merge_rows.json", &text);
+    folder.file("c.json", r#"{"model": "m", "service": "s", "task": "t", "runs": {"run-1": 7, "run-2": {"success": true}}}"#);
+    let inspected = json(&["inspect", folder.path().to_str().unwrap()]);
+    assert_eq!(inspected["runs"], 5);
+    let files = &inspected["inputs"];
+    assert_eq!(files[1]["merged"], serde_json::json!({"run_stored_twice": 1}));
+    assert_eq!(files[2]["rejected_parts"], serde_json::json!({"unreadable_run": 1}));
 }

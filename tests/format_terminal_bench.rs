@@ -111,3 +111,23 @@ fn an_entry_that_is_no_trial_is_refused_and_costs_no_other() {
     let parts = inspected["inputs"][0]["rejected_parts"].as_object().unwrap();
     assert_eq!(parts.values().map(|n| n.as_u64().unwrap()).sum::<u64>(), 2);
 }
+
+#[test]
+fn other_documents_with_results_are_left_alone() {
+    let folder = Folder::new();
+    for text in [r#"{"results": []}"#, r#"{"results": [{"success": true}], "stats": {}}"#] {
+        let path = folder.file("x.json", text);
+        let ran = run(&["inspect", &path, "--output", "json"]);
+        assert!(!ran.out.contains("terminal-bench\""), "{text}: {ran:?}");
+    }
+}
+
+#[test]
+fn a_file_that_is_cut_off_gives_the_trials_before_the_cut() {
+    let folder = Folder::new();
+    let text = std::fs::read(fixture(RUN)).unwrap();
+    let path = folder.file("cut.json", &text[..text.len() / 2]);
+    let inspected = inspect(&path);
+    assert!(inspected["runs"].as_u64() > Some(0), "{inspected:#}");
+    assert!(inspected["inputs"][0]["rejected"].as_u64() > Some(0), "{inspected:#}");
+}

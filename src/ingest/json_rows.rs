@@ -20,8 +20,8 @@ use crate::model::{Issue, Place};
 /// Bytes of a file whose records name the columns.
 const NAMING: usize = 1 << 20;
 
-/// The most columns of a table.
-const MOST_COLUMNS: usize = 10_000;
+/// The most columns of a table: each row has a cell for every one, be it written or not.
+const MOST_COLUMNS: usize = 1_000;
 
 /// A table of JSON objects whose columns are known.
 pub(super) struct Objects {
@@ -80,12 +80,12 @@ impl Objects {
         let members = entries(record.bytes)?;
         let mut fields = vec![Cow::Borrowed(""); self.names.len()];
         let mut filled = vec![false; self.names.len()];
-        let (mut next, mut late) = (0, None);
+        let (mut next, mut late) = (0, false);
         for (key, value) in members {
             // Most records have the keys of the first one, in its order.
             let expected = self.names.get(next).filter(|name| **name == key).map(|_| next);
             let Some(at) = expected.or_else(|| self.at.get(key.as_ref()).copied()) else {
-                late = late.or(Some(key));
+                late = true;
                 continue;
             };
             if std::mem::replace(&mut filled[at], true) {
@@ -100,10 +100,8 @@ impl Objects {
         }
         let written = std::str::from_utf8(record.bytes).ok().map(str::trim);
         let mut parsed = self.reader.read(Row { fields, place: record.place, written })?;
-        if let Some(key) = late {
-            let message = format!(
-                "`{key}` is no key of the rows at the start of the file, so it is read by expressions alone"
-            );
+        if late {
+            let message = "keys that the rows at the start of the file do not have are read by expressions alone";
             parsed.issues.push(Issue::warning("late_column", record.place, message));
         }
         Ok(parsed)

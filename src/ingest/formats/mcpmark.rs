@@ -2,17 +2,21 @@
 //!
 //! Owns `{model, service, task, runs: {"run-1": {...}}}` and the harness's own file of one run,
 //! whose outcome stands in `execution_result`. A run whose `success` is null counts as not
-//! completed, as in the benchmark's own pass rates, and is told apart. Refuses steps, of which
+//! completed, as in the benchmark's own pass rates, and is told apart. A run that another file
+//! holds word for word, under the same task and number, counts once. Refuses steps, of which
 //! these files give only a number (`final.turn_count`).
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use serde_json::value::RawValue;
 
+use super::kept;
 use super::raw::{Entries, label, number, object, offset_in, quoted, raw_fields, read, text};
-use super::{Format, Parsed, Probe, Reader, Record, Refusal};
+use super::{Assembler, Fate, Format, Parsed, Probe, Reader, Record, Refusal};
 use crate::config::ReadOptions;
-use crate::model::{Final, Issue, Place, Stamp, Tokens, Trajectory};
+use crate::ingest::assemble::tally::Tally;
+use crate::model::{Final, Issue, Place, Severity, Stamp, Tokens, Trajectory, input_hash};
 
 /// Results of MCPMark.
 pub const MCPMARK: Format = Format {
@@ -21,7 +25,7 @@ pub const MCPMARK: Format = Format {
     detect,
     wrappers: &[],
     splits_arrays: true,
-    reader: Reader::Whole(read_task),
+    reader: Reader::Parts(|_: &ReadOptions| Box::new(McpMark::default())),
     archive: None,
     misspelt: None,
 };
@@ -53,54 +57,95 @@ raw_fields! {
     Times { start, end }
 }
 
-fn read_task<'r>(record: &Record<'r>, _: &ReadOptions) -> Result<Parsed<'r>, Refusal> {
-    let root: Root<'r> = serde_json::from_slice(record.bytes)?;
-    let mut parsed = Parsed::default();
-    if let Some(runs) = root.runs {
-        let runs: Entries<'r> = serde_json::from_str(runs.get())
-            .map_err(|error| Refusal::of("unreadable_runs", format!("runs: {error}")))?;
-        for (name, run) in runs.0 {
-            let byte = record.place.byte + offset_in(record.bytes, run);
-            let place = Place { byte, line: 0, ..record.place };
-            match serde_json::from_str::<Run<'r>>(run.get()) {
-                Ok(run) => {
-                    let mut trajectory = one(&run, place, &mut parsed.issues);
-                    trajectory.trial = Some(trial(name));
-                    parsed.runs.push(trajectory);
+#[derive(Default)]
+struct McpMark {
+    runs: Vec<Trajectory<'static>>,
+    /// Task, number and text of each run.
+    seen: HashSet<(String, String, Option<u64>)>,
+    issues: Vec<Issue>,
+    tally: Tally,
+}
+
+impl McpMark {
+    /// Reads the runs of one record; the number of those that are there already.
+    fn read(&mut self, record: &Record<'_>) -> Result<(usize, usize), Refusal> {
+        let root: Root<'_> = serde_json::from_slice(record.bytes)?;
+        let task = root.task.or(root.task_name).and_then(label);
+        let model = root.model.or(root.model_name).and_then(label);
+        let service = root.service.or(root.mcp).and_then(label);
+        let whole = format!("{model:?} {service:?} {task:?}");
+        let mut runs = Vec::new();
+        let mut copies = 0;
+        if let Some(entries) = root.runs {
+            let entries: Entries<'_> = serde_json::from_str(entries.get())
+                .map_err(|error| Refusal::of("unreadable_runs", format!("runs: {error}")))?;
+            for (name, raw) in entries.0 {
+                let byte = record.place.byte + offset_in(record.bytes, raw);
+                let place = Place { byte, line: 0, ..record.place };
+                let Some(run) = read::<Run<'_>>(raw) else {
+                    let message = format!("run {name} is no object");
+                    self.issues.push(Issue::rejected("unreadable_run", place, message));
+                    continue;
+                };
+                let key = (whole.clone(), name.clone().into_owned(), input_hash(raw.get()));
+                if !self.seen.insert(key) {
+                    copies += 1;
+                    continue;
                 }
-                Err(error) => {
-                    let message = format!("run {name}: {error}");
-                    parsed.issues.push(Issue::rejected("unreadable_run", place, message));
-                }
+                let mut trajectory = one(&run, place, &mut self.tally);
+                trajectory.trial = Some(trial(name));
+                runs.push(trajectory);
             }
+        } else if let Some(result) = root.execution_result {
+            let mut run: Run<'_> = read(result).unwrap_or_default();
+            run.execution_time = root.agent_execution_time;
+            run.token_usage = root.token_usage;
+            run.turn_count = root.turn_count;
+            let mut trajectory = one(&run, record.place, &mut self.tally);
+            let times: Times<'_> = root.time.and_then(read).unwrap_or_default();
+            trajectory.started_at = times.start.and_then(stamp);
+            trajectory.ended_at = times.end.and_then(stamp);
+            runs.push(trajectory);
+        } else {
+            let message = "neither `runs` nor `execution_result` is there";
+            return Err(Refusal::of("not_mcpmark", message));
         }
-    } else if let Some(result) = root.execution_result {
-        let mut run: Run<'r> = read(result).unwrap_or_default();
-        run.execution_time = root.agent_execution_time;
-        run.token_usage = root.token_usage;
-        run.turn_count = root.turn_count;
-        let mut trajectory = one(&run, record.place, &mut parsed.issues);
-        let times: Times<'r> = root.time.and_then(read).unwrap_or_default();
-        trajectory.started_at = times.start.and_then(stamp);
-        trajectory.ended_at = times.end.and_then(stamp);
-        parsed.runs.push(trajectory);
-    } else {
-        let message = "neither `runs` nor `execution_result` is there";
-        return Err(Refusal::of("not_mcpmark", message));
+        let new = runs.len();
+        for mut run in runs {
+            run.task_id.clone_from(&task);
+            run.model.clone_from(&model);
+            run.tags.extend(service.clone().map(|service| (Cow::Borrowed("service"), service)));
+            self.runs.push(kept::run(run));
+        }
+        Ok((new, copies))
     }
-    let task = root.task.or(root.task_name).and_then(label);
-    let model = root.model.or(root.model_name).and_then(label);
-    let service = root.service.or(root.mcp).and_then(label);
-    for run in &mut parsed.runs {
-        run.task_id.clone_from(&task);
-        run.model.clone_from(&model);
-        run.tags.extend(service.clone().map(|service| (Cow::Borrowed("service"), service)));
+}
+
+impl Assembler for McpMark {
+    fn push(&mut self, record: &Record<'_>) -> Fate {
+        match self.read(record) {
+            Ok((0, 0)) => Fate::Ignored("no_runs"),
+            Ok((0, _)) => Fate::Merged("run_stored_twice"),
+            Ok((_, copies)) => {
+                let rule = "a run that is stored twice counts once";
+                let count = copies as u64;
+                self.tally.add("run_stored_twice", Severity::Note, record.place, rule, count);
+                Fate::Used
+            }
+            Err(refusal) => Fate::Refused(refusal),
+        }
     }
-    if !parsed.runs.is_empty() {
-        let message = "results say nothing of the steps of runs: no figure of steps, attempts, retries, errors and interventions is known";
-        parsed.issues.push(Issue::warning("runs_without_steps", record.place, message));
+
+    fn finish(self: Box<Self>) -> Parsed<'static> {
+        let Self { mut runs, mut issues, tally, .. } = *self;
+        runs.sort_by_key(|run| run.place);
+        if let Some(run) = runs.first() {
+            let message = "results say nothing of the steps of runs: no figure of steps, attempts, retries, errors and interventions is known";
+            issues.push(Issue::warning("runs_without_steps", run.place, message));
+        }
+        issues.extend(tally.into_issues());
+        Parsed { runs, issues }
     }
-    Ok(parsed)
 }
 
 /// `run-3` is the third trial.
@@ -111,7 +156,7 @@ fn trial(name: Cow<'_, str>) -> Cow<'_, str> {
     }
 }
 
-fn one<'r>(run: &Run<'r>, place: Place, issues: &mut Vec<Issue>) -> Trajectory<'r> {
+fn one<'r>(run: &Run<'r>, place: Place, tally: &mut Tally) -> Trajectory<'r> {
     let success = match run.success.map(|raw| raw.get().trim()) {
         Some("true") => Some(true),
         Some("false") => Some(false),
@@ -121,7 +166,7 @@ fn one<'r>(run: &Run<'r>, place: Place, issues: &mut Vec<Issue>) -> Trajectory<'
     let tags = vec![(Cow::Borrowed("outcome_recorded"), Cow::Borrowed(recorded))];
     if success.is_none() {
         let message = "`success` is null: the run counts as not completed, as in the benchmark's own pass rates; `run.tags.outcome_recorded` is `no`";
-        issues.push(Issue::warning("outcome_not_recorded", place, message));
+        tally.count("outcome_not_recorded", Severity::Warning, place, message);
     }
     let end_reason = run.error_message.and_then(label).filter(|text| !text.trim().is_empty());
     let seconds = run.execution_time.and_then(number).filter(|seconds| *seconds > 0.0);
@@ -130,7 +175,7 @@ fn one<'r>(run: &Run<'r>, place: Place, issues: &mut Vec<Issue>) -> Trajectory<'
         && seconds < limit / 2.0
     {
         let message = "the message names a timeout that is more than twice the measured duration: which of them holds is not known";
-        issues.push(Issue::warning("timeout_contradicts_duration", place, message));
+        tally.count("timeout_contradicts_duration", Severity::Warning, place, message);
     }
     let final_output = Final::Json(Cow::Owned(object(&[
         ("success", success.map(|success| if success { "true" } else { "false" })),

@@ -9,7 +9,7 @@
 //! Refuses steps: they stand in recordings of a terminal, not in these files.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use serde_json::value::RawValue;
@@ -26,7 +26,8 @@ pub const TERMINAL_BENCH: Format = Format {
     name: "terminal-bench",
     about: "results of Terminal-Bench (`results.json` with one entry a trial)",
     detect,
-    wrappers: &["results"],
+    // `results` would claim any document with an empty list of that name.
+    wrappers: &[],
     splits_arrays: true,
     reader: Reader::Parts(|_: &ReadOptions| Box::new(TerminalBench::default())),
     archive: None,
@@ -68,7 +69,8 @@ raw_fields! {
 #[derive(Default)]
 struct TerminalBench {
     runs: Vec<(Trajectory<'static>, PathBuf)>,
-    seen: HashSet<String>,
+    /// The places of the trials among `runs`, by id.
+    seen: HashMap<String, usize>,
     /// Agent and model, by the folder of the results.
     metadata: HashMap<PathBuf, (Option<String>, Option<String>)>,
     issues: Vec<Issue>,
@@ -96,7 +98,10 @@ impl TerminalBench {
             (None, Some(run), Some(name)) => Some(format!("{run}/{name}")),
             _ => None,
         };
-        if key.is_some_and(|key| !self.seen.insert(key)) {
+        if let Some(at) = key.as_ref().and_then(|key| self.seen.get(key)).copied() {
+            if let (Some((known, _)), Some(run)) = (self.runs.get_mut(at), run) {
+                label_run(known, run);
+            }
             return Ok(None);
         }
         let resolved = match trial.is_resolved.map(|raw| raw.get().trim()) {
@@ -111,9 +116,6 @@ impl TerminalBench {
         if resolved.is_none() {
             let rule = "`is_resolved` is null: the trial counts as not completed, as in the benchmark's own accuracy; `run.tags.outcome_recorded` is `no`";
             self.tally.count("outcome_not_recorded", Severity::Warning, place, rule);
-        }
-        if let Some(run) = run {
-            tags.push(("run".into(), Cow::Borrowed(run)));
         }
         let mode = trial.failure_mode.and_then(label).filter(|mode| !mode.is_empty());
         tags.extend(mode.clone().map(|mode| ("failure_mode".into(), mode)));
@@ -146,8 +148,13 @@ impl TerminalBench {
             steps_unknown: true,
             ..Trajectory::default()
         };
+        let mut trajectory = kept::run(trajectory);
+        if let Some(run) = run {
+            label_run(&mut trajectory, run);
+        }
+        self.seen.extend(key.map(|key| (key, self.runs.len())));
         let folder = path.parent().unwrap_or(Path::new("")).to_owned();
-        self.runs.push((kept::run(trajectory), folder));
+        self.runs.push((trajectory, folder));
         Ok(Some(resolved == Some(true)))
     }
 
@@ -192,6 +199,13 @@ impl TerminalBench {
             self.issues.push(Issue::warning("totals_differ", record.place, message));
         }
         Fate::Used
+    }
+}
+
+/// Labels a trial with its run: the trial's own file, which may be read first, does not name it.
+fn label_run(trial: &mut Trajectory<'static>, run: &str) {
+    if !trial.tags.iter().any(|(key, _)| key == "run") {
+        trial.tags.push((Cow::Borrowed("run"), Cow::Owned(run.to_owned())));
     }
 }
 
