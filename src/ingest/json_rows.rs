@@ -28,7 +28,8 @@ pub(super) struct Objects {
     reader: Box<dyn RowReader>,
     names: Vec<String>,
     at: HashMap<String, usize>,
-    first: Place,
+    /// Line and byte of the first row.
+    first: (u64, u64),
 }
 
 impl Objects {
@@ -41,7 +42,6 @@ impl Objects {
         head: &[u8],
         framing: Framing,
         format: &Format,
-        file: u32,
     ) -> Result<Option<Self>, String> {
         let Reader::Rows(open) = format.reader else { return Ok(None) };
         if !matches!(head.trim_ascii_start().first(), Some(b'{' | b'[')) {
@@ -62,13 +62,12 @@ impl Objects {
         }
         let reader = open(&names)?;
         let first = spans.first().map_or((0, 0), |span| (span.line, span.start as u64));
-        let first = Place { file, line: first.0, byte: first.1 };
         Ok(Some(Self { reader, names, at, first }))
     }
 
     /// What the columns tell.
-    pub(super) fn notices(&self) -> Vec<Issue> {
-        let place = self.first;
+    pub(super) fn notices(&self, file: u32) -> Vec<Issue> {
+        let place = Place { file, line: self.first.0, byte: self.first.1 };
         let notices = self.reader.notices().into_iter();
         notices
             .map(|(code, severity, message)| Issue { code, severity, place, message, count: 1 })

@@ -5,18 +5,15 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::Mutex;
 
-use super::block::{
-    Block, Damage, Depth, Outcome, Parse, WholeReader, batches, cut_between, describe, outside,
-    too_large,
-};
+use super::block::{Block, Outcome, Parse, WholeReader, batches, cut_between, too_large};
 use super::feed::Feed;
-use super::formats::{self, Assembler, Fate, Format, Reader, Record, Unclaimed};
+use super::formats::{self, Assembler, Format, Reader, Unclaimed};
 use super::json_rows::Objects;
 use super::parallel::in_parallel;
 use super::rows::Table;
 use super::source::{self, Source, Stream};
 use super::split::{Framing, Span, Splitter};
-use super::{FileTally, LeftOut, ReadError, Tally, repair};
+use super::{FileTally, LeftOut, ReadError, Tally};
 use crate::config::ReadOptions;
 use crate::model::{Issue, Place, Severity, Trajectory};
 
@@ -193,8 +190,7 @@ impl<V: Visitor> Session<'_, V> {
             (Framing::Elements, None) if !format.splits_arrays => Framing::Values,
             (framing, None) => framing,
         };
-        let number = self.tally.files.len() as u32;
-        let objects = match Objects::open(feed.bytes(), framing, format, number) {
+        let objects = match Objects::open(feed.bytes(), framing, format) {
             Ok(objects) => objects,
             Err(reason) if named => {
                 return Err(ReadError::Unrecognised { path: path.to_owned(), reason });
@@ -212,7 +208,7 @@ impl<V: Visitor> Session<'_, V> {
                 self.issue(issue)?;
             }
         }
-        for issue in objects.iter().flat_map(Objects::notices) {
+        for issue in objects.iter().flat_map(|objects| objects.notices(file)) {
             self.issue(issue)?;
         }
         let mut spans = Vec::new();

@@ -281,7 +281,6 @@ impl Table {
     /// through once: where a sound row is among it, each of its lines counts for itself.
     fn row<V: Visitor>(
         &self,
-        reader: &dyn RowReader,
         visitor: &V,
         state: &mut V::State,
         block: &Block<'_>,
@@ -289,6 +288,7 @@ impl Table {
         inside: bool,
         fates: &mut Vec<Fate<V::Out>>,
     ) {
+        let Taker::Runs(reader) = &self.taker else { return };
         if let Some(issue) = block.too_large(span) {
             fates.push(Fate::Read((Err(issue), false)));
             return;
@@ -296,7 +296,7 @@ impl Table {
         let record = block.record(span);
         let text = String::from_utf8_lossy(record.bytes);
         let repaired = matches!(text, Cow::Owned(_));
-        match self.read(reader, &text, record.place) {
+        match self.read(reader.as_ref(), &text, record.place) {
             Ok(Ok(parsed)) => {
                 let outs = parsed.runs.iter().map(|run| visitor.visit(state, run)).collect();
                 fates.push(Fate::Read((Ok((outs, parsed.issues)), repaired)));
@@ -307,7 +307,7 @@ impl Table {
                 fates.push(Fate::Read((Err(issue), false)));
                 if !inside && refusal.code == MISQUOTED {
                     for span in self.swallowed(block, span) {
-                        self.row(reader, visitor, state, block, span, true, fates);
+                        self.row(visitor, state, block, span, true, fates);
                     }
                 }
             }
@@ -367,7 +367,7 @@ impl<V: Visitor> Session<'_, V> {
         format: &Format,
     ) -> Result<(), ReadError> {
         match &table.taker {
-            Taker::Runs(reader) => self.rows(block, spans, table, reader.as_ref()),
+            Taker::Runs(_) => self.rows(block, spans, table),
             Taker::Parts(rows) => {
                 for span in spans {
                     self.part_row(block, *span, table, rows, format, false)?;
@@ -422,19 +422,13 @@ impl<V: Visitor> Session<'_, V> {
     }
 
     /// Reads the rows of one block, each a run.
-    fn rows(
-        &mut self,
-        block: &Block<'_>,
-        spans: &[Span],
-        table: &Table,
-        reader: &dyn RowReader,
-    ) -> Result<(), ReadError> {
+    fn rows(&mut self, block: &Block<'_>, spans: &[Span], table: &Table) -> Result<(), ReadError> {
         let batches = batches(spans);
         let done = in_parallel(self.request.threads, batches.len(), &|at| {
             let mut state = take(&self.states).unwrap_or_else(|| self.visitor.state());
             let mut fates = Vec::with_capacity(batches[at].len());
             for span in batches[at] {
-                table.row(reader, self.visitor, &mut state, block, *span, false, &mut fates);
+                table.row(self.visitor, &mut state, block, *span, false, &mut fates);
             }
             put(&self.states, state);
             fates

@@ -33,7 +33,7 @@ fn detect(probe: &Probe<'_>) -> bool {
     if probe.of_table {
         return probe.keys().iter().any(|names| {
             let has = |column: &&str| names.iter().any(|name| name == *column);
-            COLUMNS[..4].iter().all(|column| has(&column))
+            COLUMNS[..4].iter().all(has)
         });
     }
     // A checkpoint folder has a file a node, named after it: its folder is the run.

@@ -62,7 +62,7 @@ use std::path::Path;
 
 use super::scan::top_keys;
 use crate::config::ReadOptions;
-use crate::model::{Issue, Place, Severity, Trajectory, marked_float};
+use crate::model::{Issue, Place, Severity, Tags, Trajectory, marked_float};
 
 pub use detect::{Unclaimed, by_name, detect};
 
@@ -283,7 +283,7 @@ pub struct Row<'r> {
 
 /// The members of a record that is an object, each value as the text of a cell: strings without
 /// quotes, null as nothing, arrays and objects as JSON text.
-pub(super) fn entries(bytes: &[u8]) -> Result<Vec<(Cow<'_, str>, Cow<'_, str>)>, Refusal> {
+pub(super) fn entries(bytes: &[u8]) -> Result<Tags<'_>, Refusal> {
     let members: raw::Entries<'_> = serde_json::from_slice(bytes)?;
     Ok(members
         .0

@@ -38,15 +38,14 @@ const HEAD_LOOK: usize = 256 << 10;
 
 /// The file, one run of the folder, or the head of the folder.
 fn detect(probe: &Probe<'_>) -> bool {
-    let one_run = ["messages", "ticks", "reward_info", "start_time"];
+    let one_run = ["messages", "ticks", "reward_info"];
     let head = |record: &&[u8]| {
         let start = record.get(..HEAD_LOOK).unwrap_or(record);
         memchr::memmem::find(start, b"\"agent_info\"").is_some()
     };
     probe.any_has(&["info", "simulations"])
         || one_run.iter().any(|key| probe.any_has(&["task_id", "termination_reason", key]))
-        || (probe.any_has(&["info", "tasks", "timestamp"])
-            && probe.records.iter().any(|r| head(&r)))
+        || (probe.any_has(&["info", "tasks", "timestamp"]) && probe.records.iter().any(head))
 }
 
 raw_fields! {
