@@ -123,11 +123,9 @@ fn other_documents_with_results_are_left_alone() {
 }
 
 #[test]
-fn a_file_that_is_cut_off_gives_the_trials_before_the_cut() {
+fn a_file_that_is_cut_off_is_one_record_and_refused_with_its_reason() {
     let folder = Folder::new();
     let text = std::fs::read(fixture(RUN)).unwrap();
     let path = folder.file("cut.json", &text[..text.len() / 2]);
-    let inspected = inspect(&path);
-    assert!(inspected["runs"].as_u64() > Some(0), "{inspected:#}");
-    assert!(inspected["inputs"][0]["rejected"].as_u64() > Some(0), "{inspected:#}");
+    run(&["analyze", &path]).refused(4, &["truncated_record", "cut.json@0"]);
 }

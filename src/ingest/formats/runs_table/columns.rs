@@ -126,8 +126,9 @@ const LABELS: &[&str] = &[
 const STEPWISE: &[&str] =
     &["step", "step_id", "step_index", "node_id", "action", "observation", "tool_call_id"];
 
-/// What records have that are more than a row, or a line of a log.
-const MORE: &[&str] = &[
+/// What records have that are more than a row, where a list stands there: a number of steps is a
+/// column like any other.
+pub(super) const LISTS: &[&str] = &[
     "steps",
     "messages",
     "trajectory",
@@ -142,14 +143,9 @@ const MORE: &[&str] = &[
     "conversation",
     "conversations",
     "tool_calls",
-    "event",
-    "level",
-    "levelname",
-    "severity",
-    "logger",
-    "message",
-    "msg",
 ];
+/// What lines of logs have.
+const LOGGED: &[&str] = &["event", "level", "levelname", "severity", "logger", "message", "msg"];
 /// What the summary of a run has that AgentLab writes; its task stands in the name of its folder.
 const SUMMARY: &[&str] = &["n_steps", "cum_reward", "terminated", "truncated"];
 
@@ -249,13 +245,17 @@ pub(super) fn are_of_runs(names: &[String]) -> bool {
 }
 
 /// Whether an object with these keys is a row of a run table. A word such as `status` is too little
-/// to tell: lines of logs have one.
+/// to tell: lines of logs have one. An `outcome` or `verdict` is none of theirs.
 pub(super) fn are_of_flat_runs(names: &[String]) -> bool {
-    let more = |name: &String| MORE.iter().any(|known| name.eq_ignore_ascii_case(known));
-    let decider = Columns::of(names).decider;
-    are_of_runs(names)
-        && matches!(decider, Some(Decider::Flag(_) | Decider::Score(_)))
-        && !names.iter().any(more)
+    let logged = |name: &String| LOGGED.iter().any(|known| name.eq_ignore_ascii_case(known));
+    let decides = match Columns::of(names).decider {
+        Some(Decider::Flag(_) | Decider::Score(_)) => true,
+        Some(Decider::Word(at)) => names.get(at).is_some_and(|name| {
+            name.eq_ignore_ascii_case("outcome") || name.eq_ignore_ascii_case("verdict")
+        }),
+        None => false,
+    };
+    decides && are_of_runs(names) && !names.iter().any(logged)
 }
 
 /// Whether an object with these keys is the summary of one run.

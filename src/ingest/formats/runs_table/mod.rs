@@ -19,7 +19,7 @@ use crate::model::{
     Final, Issue, Place, RunWord, Score, ScoreValue, Severity, Stamp, Tokens, Trajectory,
 };
 use cell::recorded;
-use columns::{Columns, Decider, are_of_flat_runs, are_of_runs, are_of_summary};
+use columns::{Columns, Decider, LISTS, are_of_flat_runs, are_of_runs, are_of_summary};
 
 /// The format of tables with a row per run.
 pub const RUNS_TABLE: Format = Format {
@@ -42,13 +42,15 @@ fn detect(probe: &Probe<'_>) -> bool {
         || are_of_summary(names)
 }
 
-/// Whether no key of an object holds a list of objects: such a record is more than a row.
+/// Whether no key of an object holds a list of objects, or the list of a run's parts: such a record
+/// is more than a row.
 fn is_flat(row: &[u8], names: &[String]) -> bool {
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    find_arrays(row, &names).iter().all(|at| {
-        let inside = row.get(at + 1..).unwrap_or_default();
-        inside.trim_ascii_start().first() != Some(&b'{')
-    })
+    find_arrays(row, LISTS).is_empty()
+        && find_arrays(row, &names).iter().all(|at| {
+            let inside = row.get(at + 1..).unwrap_or_default();
+            inside.trim_ascii_start().first() != Some(&b'{')
+        })
 }
 
 fn open(names: &[String]) -> Result<Box<dyn RowReader>, String> {
