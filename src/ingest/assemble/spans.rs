@@ -2,7 +2,7 @@
 //!
 //! Owns the rules that all span formats share: a span is known by its id and counted once; a
 //! span whose parent is not there is a root; loops of parents are cut; order is by start time,
-//! then depth, then file; usage counts at spans with no usage-bearing descendant; an error
+//! then depth, end, id and file; usage counts at spans with no usage-bearing descendant; an error
 //! counts at the leaf; the outcome is failed or unknown, never completed from a status.
 //! Refuses wire forms: a format maps its record to [`Span`] and hands it over.
 //!
@@ -10,6 +10,7 @@
 //! of a million parents costs no more than a million roots.
 
 mod calls;
+mod head;
 mod outcome;
 mod run;
 mod tree;
@@ -20,6 +21,8 @@ use std::sync::Arc;
 use super::tally::Tally;
 use crate::ingest::formats::Parsed;
 use crate::model::{Attempt, Place, Score, Severity, Stamp};
+
+pub use head::Head;
 
 /// What a span stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -135,6 +138,28 @@ impl Span {
             labels: Vec::new(),
         }
     }
+
+    /// What tells the fuller of two records of one span: its end, then how much it says.
+    fn completeness(&self) -> (Option<i64>, usize) {
+        let attempt = self.attempt.as_deref();
+        let said = [
+            self.parent.is_some(),
+            self.status == SpanStatus::Error,
+            self.status == SpanStatus::Ok,
+            self.model.is_some(),
+            self.agent.is_some(),
+            self.task.is_some(),
+            self.output.is_some(),
+            self.error_message.is_some(),
+            attempt.is_some_and(|attempt| attempt.input.is_some()),
+            attempt.is_some_and(|attempt| attempt.error.is_some()),
+            attempt.is_some_and(|attempt| attempt.tokens.is_some()),
+            attempt.is_some_and(|attempt| attempt.cost_usd.is_some()),
+            attempt.is_some_and(|attempt| attempt.request_id.is_some()),
+        ];
+        let said = said.into_iter().filter(|said| *said).count();
+        (nanos(self.ended_at.as_ref()), said + self.calls.len() + self.scores.len())
+    }
 }
 
 /// Nanoseconds since the epoch, for ordering alone.
@@ -160,19 +185,14 @@ struct Run {
     id: String,
     spans: Vec<Span>,
     by_id: HashMap<String, usize>,
+    head: Option<Head>,
 }
 
 impl Spans {
     /// Takes a span of the run (trace) with this id. False if the span was there already: the
     /// two are one, and the one that ended last is kept, as it is the more complete.
     pub fn push(&mut self, run: &str, span: Span) -> bool {
-        let at = if let Some(&at) = self.by_id.get(run) {
-            at
-        } else {
-            self.by_id.insert(run.to_owned(), self.runs.len());
-            self.runs.push(Run { id: run.to_owned(), ..Run::default() });
-            self.runs.len() - 1
-        };
+        let at = self.run(run);
         let run = &mut self.runs[at];
         if !span.id.is_empty() {
             if let Some(&twin) = run.by_id.get(&span.id) {
@@ -183,7 +203,7 @@ impl Spans {
                     "duplicate_span: the same span id again in one trace",
                 );
                 let kept = &mut run.spans[twin];
-                if nanos(span.ended_at.as_ref()) > nanos(kept.ended_at.as_ref()) {
+                if span.completeness() > kept.completeness() {
                     *kept = span;
                 }
                 return false;
@@ -194,12 +214,37 @@ impl Spans {
         true
     }
 
+    /// Takes what a format records of a run as a whole. False if it was told before: the two
+    /// records are then joined.
+    pub fn describe(&mut self, run: &str, head: Head) -> bool {
+        let at = self.run(run);
+        match &mut self.runs[at].head {
+            Some(have) => {
+                have.join(head);
+                false
+            }
+            none => {
+                *none = Some(head);
+                true
+            }
+        }
+    }
+
+    fn run(&mut self, id: &str) -> usize {
+        if let Some(&at) = self.by_id.get(id) {
+            return at;
+        }
+        self.by_id.insert(id.to_owned(), self.runs.len());
+        self.runs.push(Run { id: id.to_owned(), ..Run::default() });
+        self.runs.len() - 1
+    }
+
     /// Makes one run of each trace that an agent left behind, in the order of their first spans.
     #[must_use]
     pub fn finish(mut self) -> Parsed<'static> {
         let mut parsed = Parsed::default();
         for run in self.runs {
-            let built = run::build(run.id, run.spans, &run.by_id, &mut self.tally);
+            let built = run::build(run.id, run.spans, &run.by_id, run.head, &mut self.tally);
             parsed.runs.extend(built.run);
             parsed.issues.extend(built.issues);
         }

@@ -47,6 +47,7 @@ pub mod pydantic_ai;
 mod raw;
 pub mod runs_table;
 pub mod smolagents;
+mod span_record;
 pub mod steplog;
 pub mod swe_agent;
 pub mod tau2;

@@ -85,7 +85,7 @@ fn ends_in(spans: &[Span], tree: &Tree, agentic: &[bool], root: usize) -> Option
     }
     let mut at = (0..spans.len())
         .filter(|&at| below[at] && (agentic[at] || tree.is_leaf[at]) && inside[at])
-        .max_by_key(|&at| (tree.start[at], tree.depth[at], at));
+        .max_by_key(|&at| tree.rank[at]);
     while let Some(span) = at.filter(|&span| span != root) {
         let counts =
             matches!(spans[span].class, SpanClass::Tool | SpanClass::Llm | SpanClass::Agent);

@@ -1,17 +1,16 @@
 //! One trace's spans made into one run.
 //!
-//! Owns which span becomes a step, a turn or nothing (and says which rule), where tokens and
-//! errors are counted, and what the run as a whole is called.
+//! Owns which span becomes a step, a turn or nothing (and says which rule), and where tokens and
+//! errors are counted. What the run as a whole is called is told in `head`.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use super::outcome::{self, End};
+use super::head::{self, Head};
 use super::tree::Tree;
-use super::{Span, SpanClass, calls};
-use crate::ingest::assemble::main_model;
+use super::{Span, SpanClass, calls, nanos, outcome};
 use crate::ingest::assemble::tally::Tally;
-use crate::model::{Attempt, Final, Issue, Score, Severity, Stamp, Tokens, Trajectory};
+use crate::model::{Attempt, Issue, Place, Severity, Tokens, Trajectory};
 
 /// A run, if the trace holds any agent's business, and what is to be told of it.
 #[derive(Default)]
@@ -34,16 +33,25 @@ pub(super) fn build(
     id: String,
     mut spans: Vec<Span>,
     by_id: &HashMap<String, usize>,
+    told: Option<Head>,
     tally: &mut Tally,
 ) -> Built {
-    let place = spans.iter().map(|span| span.place).min().unwrap_or_default();
+    let place =
+        spans.iter().map(|span| span.place).chain(told.as_ref().map(|head| head.place)).min();
+    let place = place.unwrap_or_default();
+    if spans.is_empty() {
+        return told.map_or_else(Built::default, |head| without_spans(id, head, place));
+    }
     let tree = Tree::of(&spans, by_id);
-    let below = Below::of(&spans, &tree);
+    let mut below = Below::of(&spans, &tree);
+    if hand_down_usage(&mut spans, &tree, &below) {
+        below = Below::of(&spans, &tree);
+    }
     let mut agentic = below.agentic.clone();
     for (at, span) in spans.iter().enumerate() {
         agentic[at] |= !matches!(span.class, SpanClass::Other(_)) || usage(span).is_some();
     }
-    if !agentic.contains(&true) {
+    if !agentic.contains(&true) && told.is_none() {
         let rule = "no_agent_in_trace: no span of the trace is an agent's, a model's or a tool's";
         tally.add("spans_ignored", Severity::Note, place, rule, spans.len() as u64);
         return Built::default();
@@ -69,13 +77,11 @@ pub(super) fn build(
         calls::without_span(&spans, &is_turn),
     );
     let end = outcome::find(&spans, &tree, &agentic);
-    let mut run = head(&spans, &tree, &end, &is_turn);
+    let mut run = head::of(&spans, &tree, &end, &is_turn, told);
     run.place = place;
-    run.run_id = Some(Cow::Owned(id));
 
     pass_up_hidden_errors(&mut spans, &roles);
     count_errors_at_the_leaf(&mut spans, &tree, &roles, tally);
-    let mut chosen: Vec<usize> = Vec::new();
     for (at, role) in roles.iter().enumerate() {
         let (code, rule) = match role {
             Role::Step => ("spans_used", "steps"),
@@ -84,16 +90,36 @@ pub(super) fn build(
             Role::Ignored(rule) => ("spans_ignored", *rule),
         };
         tally.count(code, Severity::Note, spans[at].place, rule);
-        if matches!(role, Role::Step | Role::Turn) {
-            chosen.push(at);
+        if below.usage[at] && usage(&spans[at]).is_some() {
+            let rule = "usage that stands on spans below too; counted once, at the lowest ones";
+            tally.count("usage_spans_ignored", Severity::Note, spans[at].place, rule);
         }
     }
-    chosen.sort_by_key(|&at| (tree.start[at], tree.depth[at], at));
+    let counts = |at: &usize| matches!(roles[*at], Role::Step | Role::Turn);
+    let chosen: Vec<usize> = tree.by_time.iter().copied().filter(counts).collect();
+    let untimed = chosen.iter().filter(|&&at| nanos(spans[at].started_at.as_ref()).is_none()).count();
+    if untimed > 0 {
+        let message = format!(
+            "run {id}: steps and turns without a start time; they follow their parent, in the order of the file"
+        );
+        issues.push(Issue::warning("spans_without_time", place, message).times(untimed as u64));
+    }
+    run.run_id = Some(Cow::Owned(id));
     run.attempts = chosen
         .into_iter()
         .filter_map(|at| attempt(&mut spans[at], below.usage[at], is_turn[at]))
         .collect();
     Built { run: Some(run), issues }
+}
+
+/// The run of a trace whose record is there and whose spans are not.
+fn without_spans(id: String, told: Head, place: Place) -> Built {
+    let message = format!("run {id}: its trace is recorded and none of its spans");
+    let mut run = head::alone(told);
+    run.place = place;
+    run.run_id = Some(Cow::Owned(id));
+    run.steps_unknown = true;
+    Built { run: Some(run), issues: vec![Issue::warning("trace_without_spans", place, message)] }
 }
 
 /// What lies strictly below each span.
@@ -128,6 +154,37 @@ fn usage(span: &Span) -> Option<()> {
     let attempt = span.attempt.as_ref()?;
     let tokens = attempt.tokens.as_ref().map_or(0.0, Tokens::total);
     (tokens > 0.0 || attempt.cost_usd.is_some_and(|cost| cost > 0.0)).then_some(())
+}
+
+/// Usage that stands on the loop turn around a model call and not on the call is the call's. True
+/// if there was any.
+fn hand_down_usage(spans: &mut [Span], tree: &Tree, below: &Below) -> bool {
+    let mut calls: Vec<(u32, usize)> = vec![(0, 0); spans.len()]; // how many lie below, and the last
+    for &at in tree.order.iter().rev() {
+        let Some(above) = tree.parent[at] else { continue };
+        let own = u32::from(spans[at].class == SpanClass::Llm);
+        let (count, last) = calls[at];
+        if count + own > 0 {
+            let last = if own == 1 { at } else { last };
+            calls[above] = (calls[above].0.saturating_add(count + own), last);
+        }
+    }
+    let mut moved = false;
+    for at in 0..spans.len() {
+        let (1, call) = calls[at] else { continue };
+        if spans[at].class != SpanClass::Chain || below.usage[at] || usage(&spans[at]).is_none() {
+            continue;
+        }
+        let Some(wrapper) = spans[at].attempt.take() else { continue };
+        if let Some(inner) = spans[call].attempt.as_mut() {
+            inner.tokens = wrapper.tokens;
+            inner.cost_usd = wrapper.cost_usd;
+            moved = true;
+        } else {
+            spans[at].attempt = Some(wrapper);
+        }
+    }
+    moved
 }
 
 fn roles(spans: &[Span], tree: &Tree, below: &Below) -> Vec<Role> {
@@ -239,94 +296,4 @@ fn attempt(span: &mut Span, usage_below: bool, turn: bool) -> Option<Attempt<'st
     attempt.started_at = span.started_at.take();
     attempt.ended_at = span.ended_at.take();
     Some(attempt)
-}
-
-/// Everything of the run but its attempts.
-fn head(spans: &[Span], tree: &Tree, end: &End, is_turn: &[bool]) -> Trajectory<'static> {
-    let mut by_time: Vec<usize> = (0..spans.len()).collect();
-    by_time.sort_by_key(|&at| (tree.start[at], tree.depth[at], at));
-    let first = |of: fn(&Span) -> Option<&String>| {
-        let path = end.path.iter().chain(&by_time);
-        path.filter_map(|&at| of(&spans[at])).next().map(|text| Cow::Owned(text.clone()))
-    };
-    let root = end.root.filter(|_| !end.several).map(|at| &spans[at]);
-    let (started_at, ended_at) = match root {
-        Some(Span { started_at: Some(start), ended_at: Some(stop), parent: None, .. }) => {
-            (Some(start.clone()), Some(stop.clone()))
-        }
-        _ => bounds(spans),
-    };
-    let models = |turns: bool| {
-        let of_turn = by_time.iter().filter(move |&&at| is_turn[at] == turns);
-        of_turn.filter_map(|&at| spans[at].model.as_deref())
-    };
-    let mut run = Trajectory {
-        task_id: first(|span| span.task.as_ref()),
-        agent: first(|span| span.agent.as_ref()),
-        model: main_model(models(true)).or_else(|| main_model(models(false))).map(Cow::Owned),
-        started_at,
-        ended_at,
-        format_outcome: end.failed_at.map(|_| false),
-        ..Trajectory::default()
-    };
-    let mut add = |key: &str, value: &str| {
-        if !run.tags.iter().any(|(have, _)| have == key) {
-            run.tags.push((Cow::Owned(key.to_owned()), Cow::Owned(value.to_owned())));
-        }
-    };
-    let mut last_resource = None;
-    for &at in end.root.iter().chain(&by_time) {
-        let span = &spans[at];
-        for (key, value) in &span.labels {
-            add(key, value);
-        }
-        // Spans of one resource share it, so that it is looked at once in a row.
-        let resource = span.resource.as_ref().map(|resource| resource.as_ptr());
-        if resource != last_resource {
-            last_resource = resource;
-            for (key, value) in span.resource.iter().flat_map(|resource| resource.iter()) {
-                add(key, value);
-            }
-        }
-    }
-    run.scores = by_time.iter().flat_map(|&at| spans[at].scores.iter().cloned()).collect();
-    run.final_output = final_output(spans, end, &run.scores);
-    run
-}
-
-fn bounds(spans: &[Span]) -> (Option<Stamp<'static>>, Option<Stamp<'static>>) {
-    let timed = |stamp: &Option<Stamp<'static>>| {
-        let stamp = stamp.clone()?;
-        Some((super::nanos(Some(&stamp))?, stamp))
-    };
-    let earliest =
-        spans.iter().filter_map(|span| timed(&span.started_at)).min_by_key(|(nanos, _)| *nanos);
-    let latest =
-        spans.iter().filter_map(|span| timed(&span.ended_at)).max_by_key(|(nanos, _)| *nanos);
-    (earliest.map(|(_, stamp)| stamp), latest.map(|(_, stamp)| stamp))
-}
-
-/// `{"status": ..., "error"?: ..., "output"?: ..., "score"?: ...}` of the root and what stands for it.
-fn final_output(spans: &[Span], end: &End, scores: &[Score<'static>]) -> Final<'static> {
-    let Some(root) = end.root else { return Final::Missing };
-    let deciding = &spans[end.failed_at.unwrap_or(root)];
-    let mut json = format!("{{\"status\":\"{}\"", deciding.status.word());
-    let text = |text: &str| serde_json::to_string(text).unwrap_or_else(|_| "null".to_owned());
-    if let Some(message) = &deciding.error_message {
-        json.push_str(",\"error\":");
-        json.push_str(&text(message));
-    }
-    if let Some(output) = end.path.iter().find_map(|&at| spans[at].output.as_ref()) {
-        json.push_str(",\"output\":");
-        json.push_str(output);
-    }
-    let mut numbers = scores.iter().filter_map(|score| match score.value {
-        crate::model::ScoreValue::Number(number) if number.is_finite() => Some(number),
-        _ => None,
-    });
-    if let (Some(score), None) = (numbers.next(), numbers.next()) {
-        json.push_str(&format!(",\"score\":{score}"));
-    }
-    json.push('}');
-    Final::Json(Cow::Owned(json))
 }

@@ -16,6 +16,11 @@ pub(super) struct Tree {
     pub(super) depth: Vec<u32>,
     /// Start time for ordering; the parent's where a span has none.
     pub(super) start: Vec<i64>,
+    /// Every span once, by start, depth, end and id. Only spans without a time keep the order of
+    /// the file, so that a shuffled file gives the same run.
+    pub(super) by_time: Vec<usize>,
+    /// Place of each span in `by_time`.
+    pub(super) rank: Vec<usize>,
     /// Spans that have no child.
     pub(super) is_leaf: Vec<bool>,
     /// Spans that name a parent which is not in the input.
@@ -59,7 +64,18 @@ impl Tree {
                 child = next[below];
             }
         }
-        Self { parent, order, depth, start, is_leaf, orphans, loops }
+        let mut by_time: Vec<usize> = (0..spans.len()).collect();
+        by_time.sort_by_cached_key(|&at| {
+            let span = &spans[at];
+            let timed = nanos(span.started_at.as_ref()).is_some();
+            let id = if timed { span.id.as_str() } else { "" };
+            (start[at], depth[at], nanos(span.ended_at.as_ref()), id, at)
+        });
+        let mut rank = vec![0; spans.len()];
+        for (place, &at) in by_time.iter().enumerate() {
+            rank[at] = place;
+        }
+        Self { parent, order, depth, start, by_time, rank, is_leaf, orphans, loops }
     }
 }
 

@@ -11,7 +11,7 @@ use crate::ingest::assemble::spans::{AskedCall, SpanClass};
 
 /// One thing that a figure reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Slot {
+pub(in crate::ingest::formats) enum Slot {
     /// `gen_ai.operation.name`.
     Operation,
     /// `openinference.span.kind`.
@@ -22,6 +22,10 @@ pub(super) enum Slot {
     AiOperation,
     /// `llm.request.type`.
     RequestType,
+    /// `mlflow.spanType`.
+    Mlflow,
+    /// `mlflow.chat.tokenUsage`: all counts in one object.
+    Usage,
     ToolName,
     CallId,
     Arguments,
@@ -66,6 +70,8 @@ fn slot(key: &str) -> Option<(Slot, u8)> {
         "agentops.span.kind" => (Slot::Traceloop, 1),
         "ai.operationId" => (Slot::AiOperation, 0),
         "llm.request.type" => (Slot::RequestType, 0),
+        "mlflow.spanType" => (Slot::Mlflow, 0),
+        "mlflow.chat.tokenUsage" => (Slot::Usage, 0),
 
         "gen_ai.tool.name" => (Slot::ToolName, 0),
         "tool.name" => (Slot::ToolName, 1),
@@ -79,6 +85,7 @@ fn slot(key: &str) -> Option<(Slot, u8)> {
         "tool_arguments" => (Slot::Arguments, 3),
         "traceloop.entity.input" => (Slot::Arguments, 4),
         "input.value" => (Slot::Arguments, 5),
+        "mlflow.spanInputs" => (Slot::Arguments, 6),
         // `tool.parameters` is left out: some instrumentations write the tool's schema there.
         "gen_ai.tool.call.result" => (Slot::Result, 0),
         "ai.toolCall.result" => (Slot::Result, 1),
@@ -86,12 +93,14 @@ fn slot(key: &str) -> Option<(Slot, u8)> {
         "tool_response" | "tool.result" => (Slot::Result, 3),
         "traceloop.entity.output" => (Slot::Result, 4),
         "output.value" => (Slot::Result, 5),
+        "mlflow.spanOutputs" => (Slot::Result, 6),
 
         "gen_ai.response.model" => (Slot::Model, 0),
         "ai.response.model" | "llm.response.model_name" => (Slot::Model, 1),
         "llm.model_name" => (Slot::Model, 2),
         "gen_ai.request.model" => (Slot::Model, 3),
         "ai.model.id" | "llm.request.model" => (Slot::Model, 4),
+        "mlflow.llm.model" => (Slot::Model, 5),
         "gen_ai.agent.name" => (Slot::Agent, 0),
         "agent.name" => (Slot::Agent, 1),
         "ai.telemetry.functionId" => (Slot::Agent, 2),
@@ -133,7 +142,9 @@ fn slot(key: &str) -> Option<(Slot, u8)> {
         "error.type" => (Slot::ErrorType, 0),
         "error.message" => (Slot::ErrorMessage, 0),
         "exception.type" => (Slot::ExceptionType, 0),
+        "error.kind" => (Slot::ExceptionType, 1),
         "exception.message" => (Slot::ExceptionMessage, 0),
+        "error.object" => (Slot::ExceptionMessage, 1),
 
         "gen_ai.task.id" => (Slot::Task, 0),
         "task.id" => (Slot::Task, 1),
@@ -161,23 +172,31 @@ fn slot(key: &str) -> Option<(Slot, u8)> {
     })
 }
 
+/// Whether an attribute of this name is read.
+pub(in crate::ingest::formats) fn is_read(key: &str) -> bool {
+    slot(key).is_some()
+}
+
 /// What a span's attributes say, values still unread.
-pub(super) struct Facts<'a> {
+pub(in crate::ingest::formats) struct Facts<'a> {
     slots: [Option<(u8, &'a str)>; SLOTS],
     /// Tool calls asked for under indexed keys, by the part of the key that names the call.
     indexed: BTreeMap<String, AskedCall>,
     /// Values that could not be read.
-    pub(super) undecodable: u64,
+    pub(in crate::ingest::formats) undecodable: u64,
 }
 
 impl<'a> Facts<'a> {
-    pub(super) fn new() -> Self {
+    pub(in crate::ingest::formats) fn new() -> Self {
         Self { slots: [None; SLOTS], indexed: BTreeMap::new(), undecodable: 0 }
     }
 
     /// Sorts attributes into slots. The first of equal rank stays.
-    pub(super) fn take(&mut self, attributes: &Attributes<'a>) {
+    pub(in crate::ingest::formats) fn take(&mut self, attributes: &Attributes<'a>) {
         for (key, raw) in &attributes.0 {
+            if raw.get() == "null" {
+                continue; // what is not there is not unreadable
+            }
             if let Some((slot, rank)) = slot(key) {
                 let held = &mut self.slots[slot as usize];
                 if held.is_none_or(|(have, _)| rank < have) {
@@ -191,12 +210,17 @@ impl<'a> Facts<'a> {
         }
     }
 
-    pub(super) fn has(&self, slot: Slot) -> bool {
+    /// Puts JSON text of a format's own field in a slot, before any attribute.
+    pub(in crate::ingest::formats) fn set(&mut self, slot: Slot, json: &'a str) {
+        self.slots[slot as usize] = Some((0, json));
+    }
+
+    pub(in crate::ingest::formats) fn has(&self, slot: Slot) -> bool {
         self.slots[slot as usize].is_some()
     }
 
     /// The value in a slot; what cannot be read is counted.
-    pub(super) fn value(&mut self, slot: Slot) -> Option<Value<'a>> {
+    pub(in crate::ingest::formats) fn value(&mut self, slot: Slot) -> Option<Value<'a>> {
         let (_, raw) = self.slots[slot as usize]?;
         let value = wire::value(raw);
         self.undecodable += u64::from(value.is_none());
@@ -204,12 +228,12 @@ impl<'a> Facts<'a> {
     }
 
     /// The value as text, unless it is empty.
-    pub(super) fn text(&mut self, slot: Slot) -> Option<String> {
+    pub(in crate::ingest::formats) fn text(&mut self, slot: Slot) -> Option<String> {
         self.value(slot).map(Value::into_text).filter(|text| !text.is_empty())
     }
 
     /// The value as a number that is finite and not below 0.
-    pub(super) fn number(&mut self, slot: Slot) -> Option<f64> {
+    pub(in crate::ingest::formats) fn number(&mut self, slot: Slot) -> Option<f64> {
         let value = self.value(slot)?;
         let number = value.number().filter(|number| number.is_finite() && *number >= 0.0);
         self.undecodable += u64::from(number.is_none());
@@ -217,18 +241,19 @@ impl<'a> Facts<'a> {
     }
 
     /// Tool calls asked for under indexed keys.
-    pub(super) fn take_indexed_calls(&mut self) -> impl Iterator<Item = AskedCall> + use<> {
+    pub(in crate::ingest::formats) fn take_indexed_calls(&mut self) -> impl Iterator<Item = AskedCall> + use<> {
         std::mem::take(&mut self.indexed).into_values()
     }
 
     /// What the span stands for. The dialects are asked from the most to the least specific.
-    pub(super) fn class(&mut self, name: &str) -> SpanClass {
+    pub(in crate::ingest::formats) fn class(&mut self, name: &str) -> SpanClass {
         let by_word = [
             (Slot::Operation, of_operation as fn(&str) -> Option<SpanClass>),
             (Slot::OpenInference, of_openinference),
             (Slot::Traceloop, of_traceloop),
             (Slot::AiOperation, |word| Some(of_ai_operation(word))),
             (Slot::RequestType, of_request_type),
+            (Slot::Mlflow, of_mlflow),
         ];
         for (slot, of) in by_word {
             if let Some(class) = self.text(slot).and_then(|word| of(&word)) {
@@ -282,7 +307,17 @@ fn of_operation(word: &str) -> Option<SpanClass> {
     })
 }
 
-fn of_openinference(word: &str) -> Option<SpanClass> {
+/// Of MLflow's span types; each is JSON in a text.
+fn of_mlflow(word: &str) -> Option<SpanClass> {
+    Some(match word.trim_matches('"').to_ascii_uppercase().as_str() {
+        "CHAT_MODEL" => SpanClass::Llm,
+        "CHAIN" | "WORKFLOW" | "TASK" | "UNKNOWN" | "PARSER" => SpanClass::Chain,
+        "MEMORY" => SpanClass::Other("memory_span"),
+        other => return of_openinference(other),
+    })
+}
+
+pub(in crate::ingest::formats) fn of_openinference(word: &str) -> Option<SpanClass> {
     Some(match word.to_ascii_uppercase().as_str() {
         "TOOL" => SpanClass::Tool,
         "LLM" => SpanClass::Llm,

@@ -16,8 +16,12 @@ struct Message<'a> {
     parts: Option<Vec<Part<'a>>>,
     #[serde(borrow, default)]
     tool_calls: Option<Vec<Part<'a>>>,
+    /// Anthropic's blocks, or Google's parts one level deeper.
     #[serde(borrow, default)]
     content: Option<&'a RawValue>,
+    /// The items of OpenAI's Responses API.
+    #[serde(borrow, default)]
+    output: Option<&'a RawValue>,
     #[serde(borrow, default, rename = "toolCallId")]
     id: Option<&'a RawValue>,
     #[serde(borrow, default, rename = "toolName")]
@@ -30,6 +34,8 @@ struct Part<'a> {
     kind: Option<&'a RawValue>,
     #[serde(borrow, default)]
     id: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    call_id: Option<&'a RawValue>,
     #[serde(borrow, default)]
     name: Option<&'a RawValue>,
     /// OpenAI's name and arguments, beside the id.
@@ -66,11 +72,13 @@ pub(super) fn asked(facts: &mut Facts<'_>) -> Vec<AskedCall> {
             let name = part.function.and_then(|function| function.name).or(part.name);
             calls.push(call(part.id, name));
         }
-        // Google's answer holds its parts one level deeper.
-        let content = message.content.map(RawValue::get).filter(|json| json.starts_with('{'));
-        if let Some(inner) = content.and_then(|json| serde_json::from_str::<Message<'_>>(json).ok())
-        {
-            of_parts(inner.parts, &mut calls);
+        for json in [message.content, message.output].into_iter().flatten().map(RawValue::get) {
+            if json.starts_with('{') {
+                let inner = serde_json::from_str::<Message<'_>>(json).ok();
+                of_parts(inner.and_then(|inner| inner.parts), &mut calls);
+            } else if json.starts_with('[') {
+                of_parts(serde_json::from_str(json).ok(), &mut calls);
+            }
         }
     }
     calls
@@ -80,12 +88,18 @@ fn of_parts(parts: Option<Vec<Part<'_>>>, calls: &mut Vec<AskedCall>) {
     for part in parts.into_iter().flatten() {
         if let Some(function) = part.function_call {
             calls.push(call(function.id, function.name));
-        } else if wire::text(part.kind).as_deref() == Some("tool_call") {
-            calls.push(call(part.id, part.name));
+            continue;
+        }
+        match wire::text(part.kind).as_deref() {
+            Some("tool_call" | "tool_use") => calls.push(call(part.id, part.name)),
+            Some("function_call") => calls.push(call(part.call_id.or(part.id), part.name)),
+            _ => {}
         }
     }
 }
 
 fn call(id: Option<&RawValue>, name: Option<&RawValue>) -> AskedCall {
-    AskedCall { id: wire::text(id), name: wire::text(name) }
+    // Some frameworks give a list of ids, on the span of the call too.
+    let list = |id: &RawValue| id.get().starts_with('[').then(|| id.get().to_owned());
+    AskedCall { id: wire::text(id).or_else(|| id.and_then(list)), name: wire::text(name) }
 }

@@ -4,14 +4,17 @@
 //! `error.type`, then a flag in the recorded result. Refuses the tree; see `assemble::spans`.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use super::super::evidence::flagged_error;
+use super::super::raw::{object, quoted};
 use super::attributes::{Facts, Slot};
 use super::calls;
+use super::usage::tokens;
 use super::wire::{self, Attributes, Value};
 use crate::ingest::assemble::spans::{Span, SpanClass, SpanStatus};
 use crate::model::{
@@ -69,9 +72,6 @@ pub(super) fn span(
     let wire: WireSpan<'_> = serde_json::from_str(json)
         .map_err(|_| "malformed_span: attributes, events or status are not of OTLP's form")?;
     let trace = wire::id(wire.trace_id, 16).ok_or("span_without_trace_id")?;
-    let id = wire::id(wire.span_id, 8).unwrap_or_default();
-    let name = wire::text(wire.name).unwrap_or_default();
-
     let mut facts = Facts::new();
     if let Some(attributes) = &wire.attributes {
         facts.take(attributes);
@@ -79,67 +79,141 @@ pub(super) fn span(
     let mut scores = Vec::new();
     for event in wire.events.iter().flatten() {
         let Some(attributes) = &event.attributes else { continue };
-        let event_name = wire::text(event.name).unwrap_or_default();
-        if event_name.starts_with("gen_ai.evaluation") {
-            let mut evaluation = Facts::new();
-            evaluation.take(attributes);
-            scores.extend(score(&mut evaluation));
-        } else if event_name == "exception" || event_name.starts_with("gen_ai.") {
-            facts.take(attributes);
-        } else if event_name.is_empty() {
-            // Tempo leaves the name out where it is "exception"; nothing else is taken.
-            let of_exception: Vec<_> = attributes
-                .0
-                .iter()
-                .filter(|(key, _)| key.starts_with("exception."))
-                .cloned()
-                .collect();
-            facts.take(&Attributes(of_exception));
-        }
+        take_event(&wire::text(event.name).unwrap_or_default(), attributes, &mut facts, &mut scores);
     }
-    scores.extend(score(&mut facts));
+    let base = Base {
+        id: wire::id(wire.span_id, 8).unwrap_or_default(),
+        parent: wire::id(wire.parent, 8),
+        name: wire::text(wire.name).unwrap_or_default(),
+        place,
+        started_at: wire::nanos(wire.start).map(Stamp::Nanos),
+        ended_at: wire::nanos(wire.end).map(Stamp::Nanos),
+        status: status(wire.status.as_ref().and_then(|status| status.code)),
+        message: wire.status.as_ref().and_then(|status| wire::text(status.message)),
+        raw: raw.then_some(json),
+        ..Base::default()
+    };
+    let span = build(base, &mut facts, scores);
+    *undecodable += facts.undecodable;
+    Ok((trace, span))
+}
 
-    let class = facts.class(&name);
-    let mut span = Span::new(id, place, class);
-    span.parent = wire::id(wire.parent, 8);
-    span.started_at = wire::nanos(wire.start).map(Stamp::Nanos);
-    span.ended_at = wire::nanos(wire.end).map(Stamp::Nanos);
-    span.status = status(wire.status.as_ref());
+/// Takes what an event of a span says: an exception, an evaluation, or messages.
+pub(in crate::ingest::formats) fn take_event<'a>(
+    name: &str,
+    attributes: &Attributes<'a>,
+    facts: &mut Facts<'a>,
+    scores: &mut Vec<Score<'static>>,
+) {
+    if name.starts_with("gen_ai.evaluation") {
+        let mut evaluation = Facts::new();
+        evaluation.take(attributes);
+        scores.extend(score(&mut evaluation));
+        facts.undecodable += evaluation.undecodable;
+    } else if name == "exception" || name == "error" || name.starts_with("gen_ai.") {
+        facts.take(attributes);
+    } else if name.is_empty() {
+        // Tempo leaves the name out where it is "exception"; nothing else is taken.
+        let of_exception =
+            attributes.0.iter().filter(|(key, _)| key.starts_with("exception.")).cloned();
+        facts.take(&Attributes(of_exception.collect()));
+    }
+}
+
+/// What span formats tell of a span beside its attributes.
+#[derive(Default)]
+pub(in crate::ingest::formats) struct Base<'a> {
+    pub(in crate::ingest::formats) id: String,
+    pub(in crate::ingest::formats) parent: Option<String>,
+    pub(in crate::ingest::formats) name: String,
+    pub(in crate::ingest::formats) place: Place,
+    pub(in crate::ingest::formats) started_at: Option<Stamp<'static>>,
+    pub(in crate::ingest::formats) ended_at: Option<Stamp<'static>>,
+    pub(in crate::ingest::formats) status: SpanStatus,
+    /// The message of the status.
+    pub(in crate::ingest::formats) message: Option<String>,
+    /// What the span stands for, where a field of the format says it.
+    pub(in crate::ingest::formats) class: Option<SpanClass>,
+    /// The agent's name, where no attribute gives it.
+    pub(in crate::ingest::formats) agent: Option<String>,
+    /// Usage and cost, where fields of the format give them.
+    pub(in crate::ingest::formats) tokens: Option<Tokens>,
+    pub(in crate::ingest::formats) cost_usd: Option<f64>,
+    /// The span's JSON text, if it is to be kept.
+    pub(in crate::ingest::formats) raw: Option<&'a str>,
+}
+
+/// Makes a span of what its format and its attributes tell.
+pub(in crate::ingest::formats) fn build(
+    base: Base<'_>,
+    facts: &mut Facts<'_>,
+    mut scores: Vec<Score<'static>>,
+) -> Span {
+    scores.extend(score(facts));
+    let class = base.class.unwrap_or_else(|| facts.class(&base.name));
+    let mut span = Span::new(base.id, base.place, class);
+    span.parent = base.parent;
+    span.started_at = base.started_at;
+    span.ended_at = base.ended_at;
+    span.status = base.status;
+    let message = base.message.filter(|message| !message.is_empty());
     span.error_message = (span.status == SpanStatus::Error)
-        .then(|| message(wire.status.as_ref(), &mut facts))
+        .then(|| error_message(message.clone(), facts))
         .flatten();
-    span.model = facts.text(Slot::Model);
-    span.agent = agent(class, &mut facts);
+    span.model = facts.text(Slot::Model).map(|model| unquoted(&model));
+    span.agent = agent(class, &base.name, facts);
+    if class == SpanClass::Agent {
+        span.agent = span.agent.or(base.agent);
+    }
     span.task = facts.text(Slot::Task);
     span.scores = scores;
     if let Some(session) = facts.text(Slot::Session) {
         span.labels.push(("session", session));
     }
     if matches!(class, SpanClass::Llm | SpanClass::Agent) {
-        span.calls = calls::asked(&mut facts);
+        span.calls = calls::asked(facts);
     }
     if span.parent.is_none() || matches!(class, SpanClass::Agent | SpanClass::Chain) {
-        span.output = output(&mut facts);
+        span.output = output(facts);
     }
-    let (tokens, cost_usd) = (tokens(&mut facts), facts.number(Slot::Cost));
+    let tokens = base.tokens.or_else(|| tokens(facts));
+    let cost_usd = base.cost_usd.or_else(|| facts.number(Slot::Cost));
     let counts = matches!(class, SpanClass::Tool | SpanClass::Retrieval | SpanClass::Llm)
         || tokens.is_some()
         || cost_usd.is_some();
     if counts {
-        let mut attempt = attempt(&span, &name, wire.status.as_ref(), &mut facts);
+        let mut attempt = attempt(&span, &base.name, message, facts);
         attempt.tokens = tokens;
         attempt.cost_usd = cost_usd;
-        attempt.raw = raw.then(|| Cow::Owned(json.to_owned()));
+        attempt.raw = base.raw.map(|json| Cow::Owned(kept(json, &attempt, class, facts)));
         span.attempt = Some(Box::new(attempt));
     }
-    *undecodable += facts.undecodable;
-    Ok((trace, span))
+    span
+}
+
+/// What is kept of a call: `id`, `name`, `input` and `result`, as of calls in every format, and
+/// the whole span beside them. Of any other span it is the span alone.
+fn kept(json: &str, attempt: &Attempt<'_>, class: SpanClass, facts: &mut Facts<'_>) -> String {
+    if !matches!(class, SpanClass::Tool | SpanClass::Retrieval) {
+        return json.to_owned();
+    }
+    let id = attempt.request_id.as_deref().map(quoted);
+    let name = attempt.name.as_deref().map(quoted);
+    let mut value = |slot| facts.text(slot).map(|text| as_json(&text).into_owned());
+    let (input, result) = (value(Slot::Arguments), value(Slot::Result));
+    object(&[
+        ("id", id.as_deref()),
+        ("name", name.as_deref()),
+        ("input", input.as_deref()),
+        ("result", result.as_deref()),
+        ("span", Some(json)),
+    ])
 }
 
 fn attempt(
     span: &Span,
     name: &str,
-    status: Option<&Status<'_>>,
+    message: Option<String>,
     facts: &mut Facts<'_>,
 ) -> Attempt<'static> {
     let is_call = matches!(span.class, SpanClass::Tool | SpanClass::Retrieval);
@@ -150,12 +224,14 @@ fn attempt(
         _ => facts.text(Slot::Entity),
     };
     let name = own_name.unwrap_or_else(|| {
-        name.strip_prefix("execute_tool ").unwrap_or(name).trim_end_matches(".tool").to_owned()
+        let name = name.strip_prefix("execute_tool ").unwrap_or(name);
+        let name = name.strip_prefix("running tool: ").unwrap_or(name);
+        name.trim_end_matches(".tool").to_owned()
     });
     let mut attempt = Attempt {
         kind: if span.class == SpanClass::Retrieval { "retrieval" } else { "tool" }.into(),
         name: (!name.is_empty()).then_some(Cow::Owned(name)),
-        error: error(span.status, status, facts),
+        error: error(span.status, message, facts),
         ..Attempt::default()
     };
     if is_call {
@@ -192,19 +268,17 @@ fn as_json(text: &str) -> Cow<'_, str> {
     }
 }
 
-fn status(status: Option<&Status<'_>>) -> SpanStatus {
-    let word = status.and_then(|status| wire::enum_word(status.code, "status_code_"));
-    match word.as_deref() {
+/// A status by its code: a number, a full or a short name, in any case.
+pub(in crate::ingest::formats) fn status(code: Option<&RawValue>) -> SpanStatus {
+    match wire::enum_word(code, "status_code_").as_deref() {
         Some("1" | "ok") => SpanStatus::Ok,
         Some("2" | "error") => SpanStatus::Error,
         _ => SpanStatus::Unset,
     }
 }
 
-fn message(status: Option<&Status<'_>>, facts: &mut Facts<'_>) -> Option<String> {
-    status
-        .and_then(|status| wire::text(status.message))
-        .filter(|message| !message.is_empty())
+fn error_message(of_status: Option<String>, facts: &mut Facts<'_>) -> Option<String> {
+    of_status
         .or_else(|| facts.text(Slot::ExceptionMessage))
         .or_else(|| facts.text(Slot::ErrorMessage))
 }
@@ -213,7 +287,7 @@ fn message(status: Option<&Status<'_>>, facts: &mut Facts<'_>) -> Option<String>
 /// the message is read where all formats' messages are.
 fn error(
     of_span: SpanStatus,
-    status: Option<&Status<'_>>,
+    message: Option<String>,
     facts: &mut Facts<'_>,
 ) -> Option<ErrorInfo<'static>> {
     let recorded = facts.text(Slot::ErrorType);
@@ -225,34 +299,24 @@ fn error(
         .filter(specific)
         .or_else(|| facts.text(Slot::ExceptionType).filter(specific))
         .map(Cow::Owned);
-    let message = message(status, facts).map(Cow::Owned);
+    let message = error_message(message, facts).map(Cow::Owned);
     Some(ErrorInfo { kind, message, origin: ErrorOrigin::Recorded })
 }
 
-/// Input counts here include what a cache gave or took, so both are taken off it.
-fn tokens(facts: &mut Facts<'_>) -> Option<Tokens> {
-    let (input, output) = (facts.number(Slot::Input), facts.number(Slot::Output));
-    if input.is_none() && output.is_none() {
-        let unsplit = facts.number(Slot::Total)?;
-        return Some(Tokens { unsplit, ..Tokens::default() });
+/// OpenInference, unlike the GenAI conventions, has no attribute for an agent's name: it is the
+/// span's.
+fn agent(class: SpanClass, name: &str, facts: &mut Facts<'_>) -> Option<String> {
+    let named = facts.text(Slot::Agent);
+    if class != SpanClass::Agent {
+        return named;
     }
-    let cache_read = facts.number(Slot::CacheRead).unwrap_or(0.0);
-    let cache_write = facts.number(Slot::CacheWrite).unwrap_or(0.0);
-    Some(Tokens {
-        input: (input.unwrap_or(0.0) - cache_read - cache_write).max(0.0),
-        cache_read,
-        cache_write,
-        output: output.unwrap_or(0.0),
-        unsplit: 0.0,
-    })
+    let of_span = facts.has(Slot::OpenInference) && !name.is_empty();
+    named.or_else(|| facts.text(Slot::Entity)).or_else(|| of_span.then(|| name.to_owned()))
 }
 
-fn agent(class: SpanClass, facts: &mut Facts<'_>) -> Option<String> {
-    let named = facts.text(Slot::Agent);
-    match class {
-        SpanClass::Agent => named.or_else(|| facts.text(Slot::Entity)),
-        _ => named,
-    }
+/// A text that was JSON in a text without its quotes.
+fn unquoted(text: &str) -> String {
+    text.trim_matches('"').to_owned()
 }
 
 fn score(facts: &mut Facts<'_>) -> Option<Score<'static>> {
@@ -274,7 +338,7 @@ fn output(facts: &mut Facts<'_>) -> Option<String> {
 }
 
 /// Scalar labels of a resource that a run can be grouped by.
-pub(super) fn labels(attributes: &Attributes<'_>) -> Vec<(String, String)> {
+pub(in crate::ingest::formats) fn labels(attributes: &Attributes<'_>) -> Vec<(String, String)> {
     const KEPT: [&str; 8] = [
         "service.name",
         "service.version",
@@ -301,12 +365,26 @@ fn is_task(key: &str) -> bool {
     matches!(key, "gen_ai.task.id" | "task.id" | "task_id")
 }
 
-/// The task that the resource names, for harnesses that start one process per task.
-pub(super) fn task_of_resource(labels: &[(String, String)]) -> Option<String> {
-    labels.iter().find(|(key, _)| is_task(key)).map(|(_, value)| value.clone())
+/// What the spans of one resource share.
+pub(in crate::ingest::formats) struct Resource {
+    labels: Arc<[(String, String)]>,
+    /// The task that the resource names, for harnesses that start one process per task.
+    task: Option<String>,
 }
 
-/// The labels without those that become fields of the run.
-pub(super) fn shown(labels: Vec<(String, String)>) -> Vec<(String, String)> {
-    labels.into_iter().filter(|(key, _)| !is_task(key)).collect()
+impl Resource {
+    /// Labels that become fields of the run are taken out.
+    pub(in crate::ingest::formats) fn of(labels: Vec<(String, String)>) -> Self {
+        let task = labels.iter().find(|(key, _)| is_task(key)).map(|(_, value)| value.clone());
+        let labels = labels.into_iter().filter(|(key, _)| !is_task(key)).collect();
+        Self { labels, task }
+    }
+
+    /// Gives a span what its resource says.
+    pub(in crate::ingest::formats) fn label(&self, span: &mut Span) {
+        span.resource = Some(Arc::clone(&self.labels));
+        if span.task.is_none() {
+            span.task.clone_from(&self.task);
+        }
+    }
 }

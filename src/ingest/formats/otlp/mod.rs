@@ -2,22 +2,21 @@
 //!
 //! Owns the envelope and the walk over it. Values and ids are read in `wire`, the names that
 //! dialects give to one thing stand in `attributes`, and `mapping` makes a span of them; what
-//! spans become together is decided in `assemble::spans`. Refuses protobuf, and logs and
-//! metrics, which hold no span.
+//! spans become together is decided in `assemble::spans`. The other span formats read the
+//! attributes of their spans through these modules too, so that one dialect means one thing in
+//! all of them. Refuses protobuf, and logs and metrics, which hold no span.
 
-mod attributes;
+pub(in crate::ingest::formats) mod attributes;
 mod calls;
-mod mapping;
-mod wire;
-
-use std::sync::Arc;
+pub(in crate::ingest::formats) mod mapping;
+pub(in crate::ingest::formats) mod usage;
+pub(in crate::ingest::formats) mod wire;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{Assembler, Fate, Format, Parsed, Probe, Reader, Record, Refusal};
-use crate::ingest::assemble::spans::{Span, Spans};
-use crate::model::Severity;
+use super::span_record::{Found, assembler};
+use super::{Format, Probe, Reader, Refusal};
 
 /// OTLP traces, as written by collectors, SDKs and Tempo.
 pub const OTLP: Format = Format {
@@ -26,9 +25,7 @@ pub const OTLP: Format = Format {
     detect,
     wrappers: &[],
     splits_arrays: true,
-    reader: Reader::Parts(|options| {
-        Box::new(Otlp { spans: Spans::default(), raw: options.raw_attempts })
-    }),
+    reader: Reader::Parts(|options| assembler(options, read_record)),
     archive: None,
     misspelt: None,
 };
@@ -96,105 +93,41 @@ struct ScopeSpans<'a> {
     spans: Option<Vec<&'a RawValue>>,
 }
 
-struct Otlp {
-    spans: Spans,
-    raw: bool,
+fn read_record(text: &str, found: &mut Found) -> Result<(), Refusal> {
+    if text.trim_start().starts_with('[') {
+        let envelopes: Vec<Envelope<'_>> = serde_json::from_str(text)?;
+        for inner in envelopes {
+            envelope(inner, found);
+        }
+    } else {
+        envelope(serde_json::from_str(text)?, found);
+    }
+    Ok(())
 }
 
-impl Assembler for Otlp {
-    fn push(&mut self, record: &Record<'_>) -> Fate {
-        let mut read = Read::default();
-        if let Err(refusal) = read.record(record, self.raw) {
-            return Fate::Refused(refusal);
+fn envelope(envelope: Envelope<'_>, found: &mut Found) {
+    let mut next = Some(envelope);
+    while let Some(envelope) = next {
+        for resource in envelope.resources.into_iter().flatten() {
+            of_resource(resource, found);
         }
-        let (mut new, total) = (false, read.spans.len());
-        for (trace, span) in read.spans {
-            new |= self.spans.push(&trace, span);
-        }
-        let tally = &mut self.spans.tally;
-        let undecodable = "values of attributes that a figure reads and that are of no known type";
-        tally.add(
-            "undecodable_attributes",
-            Severity::Warning,
-            record.place,
-            undecodable,
-            read.undecodable,
-        );
-        for (rule, count) in read.refused {
-            tally.add("spans_rejected", Severity::Rejected, record.place, rule, count);
-        }
-        match (read.seen, total) {
-            (0, _) => Fate::Ignored("no_spans"),
-            (_, 0) => Fate::Refused(Refusal::of(
-                "no_readable_span",
-                format!("none of its {} spans can be read", read.seen),
-            )),
-            _ if new => Fate::Used,
-            _ => Fate::Merged("duplicate_span"),
-        }
-    }
-
-    fn finish(self: Box<Self>) -> Parsed<'static> {
-        self.spans.finish()
+        next = envelope.trace.map(|inner| *inner);
     }
 }
 
-/// What one record holds; kept apart until the whole record is read.
-#[derive(Default)]
-struct Read {
-    spans: Vec<(String, Span)>,
-    seen: u64,
-    refused: Vec<(&'static str, u64)>,
-    undecodable: u64,
-}
-
-impl Read {
-    fn record(&mut self, record: &Record<'_>, raw: bool) -> Result<(), Refusal> {
-        let text = std::str::from_utf8(record.bytes).map_err(|error| Refusal {
-            code: "invalid_utf8",
-            message: error.to_string(),
-            repairable: true,
-        })?;
-        if text.trim_start().starts_with('[') {
-            let envelopes: Vec<Envelope<'_>> = serde_json::from_str(text)?;
-            for envelope in envelopes {
-                self.envelope(envelope, record, raw);
-            }
-        } else {
-            self.envelope(serde_json::from_str(text)?, record, raw);
-        }
-        Ok(())
-    }
-
-    fn envelope(&mut self, envelope: Envelope<'_>, record: &Record<'_>, raw: bool) {
-        let mut next = Some(envelope);
-        while let Some(envelope) = next {
-            for resource in envelope.resources.into_iter().flatten() {
-                self.resource(resource, record, raw);
-            }
-            next = envelope.trace.map(|inner| *inner);
-        }
-    }
-
-    fn resource(&mut self, resource: ResourceSpans<'_>, record: &Record<'_>, raw: bool) {
-        let attributes = resource.resource.and_then(|resource| resource.attributes);
-        let labels = attributes.map(|attributes| mapping::labels(&attributes)).unwrap_or_default();
-        let task = mapping::task_of_resource(&labels);
-        let labels: Arc<[(String, String)]> = mapping::shown(labels).into();
-        for scope in resource.scopes.into_iter().flatten() {
-            for span in scope.spans.into_iter().flatten() {
-                self.seen += 1;
-                match mapping::span(span.get(), record.place, raw, &mut self.undecodable) {
-                    Ok((trace, mut span)) => {
-                        span.resource = Some(Arc::clone(&labels));
-                        span.task = span.task.or_else(|| task.clone());
-                        self.spans.push((trace, span));
-                    }
-                    Err(rule) => match self.refused.iter_mut().find(|(have, _)| *have == rule) {
-                        Some((_, count)) => *count += 1,
-                        None => self.refused.push((rule, 1)),
-                    },
+fn of_resource(resource: ResourceSpans<'_>, found: &mut Found) {
+    let attributes = resource.resource.and_then(|resource| resource.attributes);
+    let labels = attributes.map(|attributes| mapping::labels(&attributes)).unwrap_or_default();
+    let shared = mapping::Resource::of(labels);
+    for scope in resource.scopes.into_iter().flatten() {
+        for span in scope.spans.into_iter().flatten() {
+            let (place, raw) = (found.place, found.raw);
+            match mapping::span(span.get(), place, raw, &mut found.undecodable) {
+                Ok((trace, mut span)) => {
+                    shared.label(&mut span);
+                    found.span(trace, span);
                 }
+                Err(rule) => found.refuse(rule),
             }
         }
     }

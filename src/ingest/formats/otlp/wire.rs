@@ -13,13 +13,15 @@ use serde::Deserialize;
 use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
+use crate::model::marked_float;
+
 /// How deep a list or map that is read may nest: levels of it, and brackets of its tagged form.
 const MAX_DEPTH: usize = 40;
 const MAX_BRACKETS: usize = 3 * MAX_DEPTH;
 
 /// Attributes in recorded order, their values unread: a list of keys and values, or a plain map.
 #[derive(Default)]
-pub(super) struct Attributes<'a>(pub(super) Vec<(Cow<'a, str>, &'a RawValue)>);
+pub(in crate::ingest::formats) struct Attributes<'a>(pub(in crate::ingest::formats) Vec<(Cow<'a, str>, &'a RawValue)>);
 
 #[derive(Deserialize)]
 struct KeyValue<'a> {
@@ -67,7 +69,7 @@ struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
 
 /// An attribute value.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Value<'a> {
+pub(in crate::ingest::formats) enum Value<'a> {
     Text(Cow<'a, str>),
     Number(f64),
     Bool(bool),
@@ -77,7 +79,7 @@ pub(super) enum Value<'a> {
 
 impl Value<'_> {
     /// The value as text.
-    pub(super) fn into_text(self) -> String {
+    pub(in crate::ingest::formats) fn into_text(self) -> String {
         match self {
             Self::Text(text) => text.into_owned(),
             Self::Number(number) => number.to_string(),
@@ -87,7 +89,7 @@ impl Value<'_> {
     }
 
     /// The value as a number; texts are read.
-    pub(super) fn number(&self) -> Option<f64> {
+    pub(in crate::ingest::formats) fn number(&self) -> Option<f64> {
         match self {
             Self::Text(text) => text.trim().parse().ok(),
             Self::Number(number) => Some(*number),
@@ -115,7 +117,7 @@ struct AnyValue<'a> {
 }
 
 /// Reads an attribute value: OTLP's tagged form, or a plain JSON value. `None` if it is neither.
-pub(super) fn value(raw: &str) -> Option<Value<'_>> {
+pub(in crate::ingest::formats) fn value(raw: &str) -> Option<Value<'_>> {
     let raw = raw.trim();
     match raw.bytes().next()? {
         b'{' => {
@@ -136,7 +138,10 @@ pub(super) fn value(raw: &str) -> Option<Value<'_>> {
             write_json(raw, 0, &mut json)?;
             Some(Value::Json(json))
         }
-        b'"' => serde_json::from_str::<Key<'_>>(raw).ok().map(|key| Value::Text(key.0)),
+        b'"' => serde_json::from_str::<Key<'_>>(raw).ok().map(|key| match marked_float(&key.0) {
+            Some(number) => Value::Number(number),
+            None => Value::Text(key.0),
+        }),
         b'[' => Some(Value::Json(raw.to_owned())),
         b't' | b'f' => boolean(raw).map(Value::Bool),
         _ => float(raw).map(Value::Number),
@@ -234,7 +239,7 @@ fn boolean(raw: &str) -> Option<bool> {
 }
 
 /// A text field; a number is taken as its digits.
-pub(super) fn text(raw: Option<&RawValue>) -> Option<String> {
+pub(in crate::ingest::formats) fn text(raw: Option<&RawValue>) -> Option<String> {
     let raw = raw?.get();
     match raw.bytes().next()? {
         b'"' => serde_json::from_str(raw).ok(),
@@ -244,7 +249,7 @@ pub(super) fn text(raw: Option<&RawValue>) -> Option<String> {
 }
 
 /// A fixed64 time in nanoseconds, as number or text, exactly. Zero, which means "unknown", is `None`.
-pub(super) fn nanos(raw: Option<&RawValue>) -> Option<u64> {
+pub(in crate::ingest::formats) fn nanos(raw: Option<&RawValue>) -> Option<u64> {
     let digits = raw?.get().trim_matches('"').trim();
     let nanos = match digits.parse() {
         Ok(nanos) => nanos,
@@ -260,14 +265,14 @@ fn whole(number: f64) -> Option<u64> {
 }
 
 /// The name of an enum's value without its prefix in lower case, or its number.
-pub(super) fn enum_word(raw: Option<&RawValue>, prefix: &str) -> Option<String> {
+pub(in crate::ingest::formats) fn enum_word(raw: Option<&RawValue>, prefix: &str) -> Option<String> {
     let word = text(raw)?.to_ascii_lowercase();
     Some(word.strip_prefix(prefix).map_or_else(|| word.clone(), str::to_owned))
 }
 
 /// An id of `bytes` bytes as lower-case hex, from hex in any case, `0x` hex or base64. Other
 /// texts are kept as they are. `None` where it is empty or all zero, which both mean "none".
-pub(super) fn id(raw: Option<&RawValue>, bytes: usize) -> Option<String> {
+pub(in crate::ingest::formats) fn id(raw: Option<&RawValue>, bytes: usize) -> Option<String> {
     let text = text(raw)?;
     let text = text.trim();
     let hex = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")).unwrap_or(text);
