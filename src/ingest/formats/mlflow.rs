@@ -124,7 +124,10 @@ fn trace(wire: &Wire<'_>, found: &mut Found) -> Result<(), Refusal> {
         return Err(Refusal::of("trace_without_info", "an MLflow trace needs an object `info`"));
     };
     let Some(run) = word(info.trace_id.or(info.request_id)) else {
-        return Err(Refusal::of("trace_without_id", "`info` has neither `trace_id` nor `request_id`"));
+        return Err(Refusal::of(
+            "trace_without_id",
+            "`info` has neither `trace_id` nor `request_id`",
+        ));
     };
     let data = wire.data.map(unwrapped);
     let data: Data<'_> =
@@ -151,8 +154,10 @@ fn head(info: &Info<'_>, found: &mut Found) -> Head {
     let duration = info.duration.or(info.old_duration).and_then(number);
     head.ended_at = head.started_at.as_ref().and_then(|start| end(start, duration?));
     let metadata = [info.trace_metadata, info.request_metadata, info.tags];
-    for (key, value) in
-        metadata.into_iter().flatten().flat_map(|map| read::<Entries<'_>>(map).unwrap_or_default().0)
+    for (key, value) in metadata
+        .into_iter()
+        .flatten()
+        .flat_map(|map| read::<Entries<'_>>(map).unwrap_or_default().0)
     {
         let Some(text) = word(Some(value)) else { continue };
         match key.as_ref() {
@@ -209,7 +214,10 @@ fn cost(json: &str) -> Option<f64> {
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked before")]
 fn end(start: &Stamp<'static>, millis: f64) -> Option<Stamp<'static>> {
     let Stamp::Nanos(start) = start else { return None };
-    (0.0..1e12).contains(&millis).then(|| start.checked_add((millis * 1e6).round() as u64))?.map(Stamp::Nanos)
+    (0.0..1e12)
+        .contains(&millis)
+        .then(|| start.checked_add((millis * 1e6).round() as u64))?
+        .map(Stamp::Nanos)
 }
 
 fn span(run: &str, json: &str, wire: &WireSpan<'_>, found: &mut Found) {

@@ -171,7 +171,8 @@ fn span(json: &str, wire: &Wire<'_>, found: &mut Found) {
         facts.set(Slot::Arguments, to);
     }
     if let Some(output) = data.output {
-        facts.set(if class == SpanClass::Llm { Slot::Messages } else { Slot::Result }, output.get());
+        facts
+            .set(if class == SpanClass::Llm { Slot::Messages } else { Slot::Result }, output.get());
     }
     if let Some(model) = data.model {
         facts.set(Slot::Model, model.get());
@@ -225,7 +226,11 @@ fn failure(raw: &RawValue) -> ErrorInfo<'static> {
         (true, false) => Some(detail),
         (false, false) => Some(format!("{said}: {detail}")),
     };
-    ErrorInfo { kind: kind.map(Cow::Owned), message: message.map(Cow::Owned), origin: ErrorOrigin::Recorded }
+    ErrorInfo {
+        kind: kind.map(Cow::Owned),
+        message: message.map(Cow::Owned),
+        origin: ErrorOrigin::Recorded,
+    }
 }
 
 /// A short message as one word: `Max turns exceeded` is `max_turns_exceeded`. Longer ones are no
@@ -236,7 +241,8 @@ fn slug(message: &str) -> Option<String> {
         return None;
     }
     let mut word = String::new();
-    for part in message.split(|c: char| !c.is_ascii_alphanumeric()).filter(|part| !part.is_empty()) {
+    for part in message.split(|c: char| !c.is_ascii_alphanumeric()).filter(|part| !part.is_empty())
+    {
         if !word.is_empty() {
             word.push('_');
         }

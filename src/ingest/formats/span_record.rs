@@ -194,8 +194,20 @@ pub(super) fn unwrapped(raw: &RawValue) -> Cow<'_, str> {
 
 /// First parts of the keys below which attributes that are read can stand in nested form.
 const NESTED: [&str; 14] = [
-    "openinference", "llm", "input", "output", "tool", "tool_call", "session", "agent", "gen_ai",
-    "ai", "traceloop", "error", "exception", "mlflow",
+    "openinference",
+    "llm",
+    "input",
+    "output",
+    "tool",
+    "tool_call",
+    "session",
+    "agent",
+    "gen_ai",
+    "ai",
+    "traceloop",
+    "error",
+    "exception",
+    "mlflow",
 ];
 
 /// How deep attributes may be nested.
@@ -254,7 +266,10 @@ mod tests {
         let nanos = Some(Stamp::Nanos(1_767_225_600_500_000_000));
         assert_eq!(of("1767225600500", Zone::Unknown), nanos);
         assert_eq!(of("\"1767225600500000\"", Zone::Unknown), nanos);
-        assert_eq!(of("1767225600500000001", Zone::Unknown), Some(Stamp::Nanos(1_767_225_600_500_000_001)));
+        assert_eq!(
+            of("1767225600500000001", Zone::Unknown),
+            Some(Stamp::Nanos(1_767_225_600_500_000_001))
+        );
         assert_eq!(of("\"2026-01-01T00:00:00.5Z\"", Zone::Unknown), nanos);
         assert_eq!(of("\"2026-01-01 00:00:00.500000\"", Zone::Utc), nanos);
         let kept = of("\"2026-01-01 00:00:00.500000\"", Zone::Unknown);
@@ -274,8 +289,11 @@ mod tests {
 
     #[test]
     fn nested_and_dotted_attributes_are_the_same() {
-        let nested = raw(r#"{"llm":{"model_name":"m","output_messages":[{"message":{"tool_calls":[{"tool_call":{"id":"c"}}]}}]},"x":{"y":1},"input":{"value":{"a":1}}}"#);
-        let keys: Vec<String> = dotted(&nested).0.into_iter().map(|(key, _)| key.into_owned()).collect();
+        let nested = raw(
+            r#"{"llm":{"model_name":"m","output_messages":[{"message":{"tool_calls":[{"tool_call":{"id":"c"}}]}}]},"x":{"y":1},"input":{"value":{"a":1}}}"#,
+        );
+        let keys: Vec<String> =
+            dotted(&nested).0.into_iter().map(|(key, _)| key.into_owned()).collect();
         assert_eq!(
             keys,
             [

@@ -97,7 +97,8 @@ pub(super) fn build(
     }
     let counts = |at: &usize| matches!(roles[*at], Role::Step | Role::Turn);
     let chosen: Vec<usize> = tree.by_time.iter().copied().filter(counts).collect();
-    let untimed = chosen.iter().filter(|&&at| nanos(spans[at].started_at.as_ref()).is_none()).count();
+    let untimed =
+        chosen.iter().filter(|&&at| nanos(spans[at].started_at.as_ref()).is_none()).count();
     if untimed > 0 {
         let message = format!(
             "run {id}: steps and turns without a start time; they follow their parent, in the order of the file"

@@ -3,7 +3,11 @@
 //! Owns the question whether details are part of the input and output or beside them: the total
 //! tells, where there is one.
 
-use super::super::raw::{Entries, number};
+use std::borrow::Cow;
+
+use serde_json::value::RawValue;
+
+use super::super::raw::{Entries, label, number};
 use super::super::span_record::unwrapped;
 use super::Fields;
 use crate::model::Tokens;
@@ -13,6 +17,13 @@ pub(super) fn tokens(fields: &Fields<'_>) -> Option<Tokens> {
     let map = |names: &[&str]| {
         let json = unwrapped(fields.get(names)?);
         let entries: Entries<'_> = serde_json::from_str(&json).ok()?;
+        let other_unit = |(key, value): &(Cow<'_, str>, &RawValue)| {
+            let unit = label(value).unwrap_or(Cow::Borrowed("TOKENS"));
+            key == "unit" && !unit.eq_ignore_ascii_case("TOKENS")
+        };
+        if entries.0.iter().any(other_unit) {
+            return None; // characters, images or seconds, which are no tokens
+        }
         let counts: Vec<(String, f64)> = entries
             .0
             .iter()

@@ -157,7 +157,10 @@ fn of_tool(output: &RawValue, outcome: &mut Outcome) {
             None => content.get().to_owned(),
         });
         outcome.soft_error = Some(ErrorInfo {
-            kind: said.as_deref().and_then(exception_class).map(|class| Cow::Owned(class.to_owned())),
+            kind: said
+                .as_deref()
+                .and_then(exception_class)
+                .map(|class| Cow::Owned(class.to_owned())),
             message: said.map(Cow::Owned),
             origin: ErrorOrigin::Flag,
         });

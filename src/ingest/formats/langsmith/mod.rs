@@ -178,8 +178,9 @@ fn traces(rows: &[Row], parents: &[Option<String>], by_id: &HashMap<String, usiz
                 break trace.clone();
             }
             if on_walk[at] {
-                let ids = walk.iter().map(|&at: &usize| rows[at].id.as_str());
-                break ids.min().unwrap_or_default().to_owned();
+                let on_loop = walk.iter().skip_while(|&&below: &&usize| below != at);
+                let least = on_loop.map(|&at| rows[at].id.as_str()).min();
+                break least.unwrap_or_default().to_owned();
             }
             on_walk[at] = true;
             walk.push(at);

@@ -298,8 +298,10 @@ impl Row {
     pub(super) fn into_span(self, parent: Option<String>) -> Span {
         let class = self.class();
         let error = self.error_info();
-        let pending = self.status.as_deref().is_some_and(|word| word.eq_ignore_ascii_case("pending"));
-        let says_error = self.status.as_deref().is_some_and(|word| word.eq_ignore_ascii_case("error"));
+        let pending =
+            self.status.as_deref().is_some_and(|word| word.eq_ignore_ascii_case("pending"));
+        let says_error =
+            self.status.as_deref().is_some_and(|word| word.eq_ignore_ascii_case("error"));
         let mut span = Span::new(self.id, self.place, class);
         span.parent = parent;
         // A status of success without an end is what a crash leaves behind, and no success.
@@ -330,7 +332,8 @@ impl Row {
         if !is_call && class != SpanClass::Llm && tokens.is_none() && self.cost_usd.is_none() {
             return span;
         }
-        let name = if class == SpanClass::Llm { span.model.clone().or(self.name) } else { self.name };
+        let name =
+            if class == SpanClass::Llm { span.model.clone().or(self.name) } else { self.name };
         let open = span.started_at.is_some() && span.ended_at.is_none() && error.is_none();
         let mut attempt = Attempt {
             kind: if class == SpanClass::Retrieval { "retrieval" } else { "tool" }.into(),

@@ -241,7 +241,9 @@ impl<'a> Facts<'a> {
     }
 
     /// Tool calls asked for under indexed keys.
-    pub(in crate::ingest::formats) fn take_indexed_calls(&mut self) -> impl Iterator<Item = AskedCall> + use<> {
+    pub(in crate::ingest::formats) fn take_indexed_calls(
+        &mut self,
+    ) -> impl Iterator<Item = AskedCall> + use<> {
         std::mem::take(&mut self.indexed).into_values()
     }
 

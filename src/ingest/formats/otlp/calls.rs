@@ -99,7 +99,10 @@ fn of_parts(parts: Option<Vec<Part<'_>>>, calls: &mut Vec<AskedCall>) {
 }
 
 fn call(id: Option<&RawValue>, name: Option<&RawValue>) -> AskedCall {
-    // Some frameworks give a list of ids, on the span of the call too.
-    let list = |id: &RawValue| id.get().starts_with('[').then(|| id.get().to_owned());
-    AskedCall { id: wire::text(id).or_else(|| id.and_then(list)), name: wire::text(name) }
+    let list = |id: &RawValue| wire::list_of_texts(id.get());
+    let id = match wire::text(id) {
+        Some(text) => Some(wire::list_of_texts(&text).unwrap_or(text)),
+        None => id.and_then(list),
+    };
+    AskedCall { id, name: wire::text(name) }
 }

@@ -79,7 +79,12 @@ pub(super) fn span(
     let mut scores = Vec::new();
     for event in wire.events.iter().flatten() {
         let Some(attributes) = &event.attributes else { continue };
-        take_event(&wire::text(event.name).unwrap_or_default(), attributes, &mut facts, &mut scores);
+        take_event(
+            &wire::text(event.name).unwrap_or_default(),
+            attributes,
+            &mut facts,
+            &mut scores,
+        );
     }
     let base = Base {
         id: wire::id(wire.span_id, 8).unwrap_or_default(),
@@ -157,9 +162,8 @@ pub(in crate::ingest::formats) fn build(
     span.ended_at = base.ended_at;
     span.status = base.status;
     let message = base.message.filter(|message| !message.is_empty());
-    span.error_message = (span.status == SpanStatus::Error)
-        .then(|| error_message(message.clone(), facts))
-        .flatten();
+    span.error_message =
+        (span.status == SpanStatus::Error).then(|| error_message(message.clone(), facts)).flatten();
     span.model = facts.text(Slot::Model).map(|model| unquoted(&model));
     span.agent = agent(class, &base.name, facts);
     if class == SpanClass::Agent {
@@ -235,7 +239,8 @@ fn attempt(
         ..Attempt::default()
     };
     if is_call {
-        attempt.request_id = facts.text(Slot::CallId).map(Cow::Owned);
+        let id = facts.text(Slot::CallId);
+        attempt.request_id = id.map(|id| Cow::Owned(wire::list_of_texts(&id).unwrap_or(id)));
         attempt.input = facts.value(Slot::Arguments).and_then(|value| hash(&value));
         if attempt.error.is_none() {
             attempt.error = facts.text(Slot::Result).and_then(|result| flagged_error(&result));

@@ -21,7 +21,9 @@ const MAX_BRACKETS: usize = 3 * MAX_DEPTH;
 
 /// Attributes in recorded order, their values unread: a list of keys and values, or a plain map.
 #[derive(Default)]
-pub(in crate::ingest::formats) struct Attributes<'a>(pub(in crate::ingest::formats) Vec<(Cow<'a, str>, &'a RawValue)>);
+pub(in crate::ingest::formats) struct Attributes<'a>(
+    pub(in crate::ingest::formats) Vec<(Cow<'a, str>, &'a RawValue)>,
+);
 
 #[derive(Deserialize)]
 struct KeyValue<'a> {
@@ -248,6 +250,15 @@ pub(in crate::ingest::formats) fn text(raw: Option<&RawValue>) -> Option<String>
     }
 }
 
+/// A list of texts in one spelling, for some frameworks give a list where one id is due.
+pub(in crate::ingest::formats) fn list_of_texts(json: &str) -> Option<String> {
+    if !json.starts_with('[') {
+        return None;
+    }
+    let texts: Vec<Cow<'_, str>> = serde_json::from_str(json).ok()?;
+    serde_json::to_string(&texts).ok()
+}
+
 /// A fixed64 time in nanoseconds, as number or text, exactly. Zero, which means "unknown", is `None`.
 pub(in crate::ingest::formats) fn nanos(raw: Option<&RawValue>) -> Option<u64> {
     let digits = raw?.get().trim_matches('"').trim();
@@ -265,7 +276,10 @@ fn whole(number: f64) -> Option<u64> {
 }
 
 /// The name of an enum's value without its prefix in lower case, or its number.
-pub(in crate::ingest::formats) fn enum_word(raw: Option<&RawValue>, prefix: &str) -> Option<String> {
+pub(in crate::ingest::formats) fn enum_word(
+    raw: Option<&RawValue>,
+    prefix: &str,
+) -> Option<String> {
     let word = text(raw)?.to_ascii_lowercase();
     Some(word.strip_prefix(prefix).map_or_else(|| word.clone(), str::to_owned))
 }
