@@ -8,6 +8,8 @@
     reason = "a test stops where its input is not as it says"
 )]
 
+#[path = "support/cli.rs"]
+mod cli;
 #[path = "support/spans.rs"]
 mod spans;
 mod support;
@@ -184,6 +186,78 @@ fn conformant_and_nonconformant_otlp_give_one_and_the_same_result() {
     let naive = shared_text("openinference/openai_agents_otlp_nonconformant.json");
     let (Some(conformant), Some(naive)) = (conformant, naive) else { return };
     assert_eq!(plain(runs(&OTLP, &conformant)), plain(runs(&OTLP, &naive)));
+}
+
+#[test]
+fn span_formats_claim_their_own_of_all_real_files_and_no_other() {
+    let of_spans =
+        ["otlp", "openinference", "jaeger", "langfuse", "langsmith", "mlflow", "openai-agents"];
+    let Some(list) = shared_text("expected.json") else { return };
+    let expected: Value = serde_json::from_str(&list).expect("JSON");
+    let mut seen = 0;
+    for (name, wanted) in expected.as_object().expect("an object of files") {
+        let path = support::shared(&format!("data/{name}")).expect("the shared folder");
+        let Ok(text) = std::fs::read_to_string(path) else { continue };
+        let ours = |format: &str| {
+            if of_spans.contains(&format) { format.to_owned() } else { String::new() }
+        };
+        assert_eq!(
+            ours(spans::format_of(&text)),
+            ours(wanted.as_str().unwrap_or_default()),
+            "{name}"
+        );
+        seen += 1;
+    }
+    assert!(seen > 100, "only {seen} files");
+}
+
+#[test]
+fn figures_of_one_run_are_the_same_from_every_format_that_recorded_it() {
+    let name = |rel: &str| support::shared(&format!("data/{rel}"));
+    let files = [
+        "openinference/openai_agents_otlp.ndjson",
+        "openinference/openai_agents_otlp_nonconformant.json",
+        "openinference/openai_agents_console_spans.json",
+        "openai_agents/trace_spans.ndjson",
+    ];
+    let Some(paths) = files.map(name).into_iter().collect::<Option<Vec<_>>>() else { return };
+    let reports: Vec<Value> =
+        paths.iter().map(|path| cli::report(&[path.to_str().expect("UTF-8")])).collect();
+    for (file, report) in files.iter().zip(&reports).skip(1) {
+        for figure in [
+            "first_step_accuracy",
+            "mid_term_error_rate",
+            "final_completion_rate",
+            "failure_recovery_rate",
+            "avg_retry_count",
+            "retry_success_rate",
+            "avg_steps",
+            "step_error_rate",
+            "first_failure_position",
+            "repeated_action_rate",
+        ] {
+            let ours = cli::figure(report, figure);
+            assert_eq!(ours, cli::figure(&reports[0], figure), "{file}, {figure}");
+        }
+    }
+    let calls = cli::figure(&reports[0], "step_error_rate");
+    assert_eq!(calls, (Some(0.25), Some(1.0), Some(4.0)), "one of four calls failed");
+}
+
+#[test]
+fn bug_25_values_that_json_cannot_write_are_repaired_and_fail_no_record() {
+    let folder = cli::Folder::new();
+    let path = folder.file(
+        "nan.ndjson",
+        r#"{"name":"c","context":{"trace_id":"01","span_id":"02"},"span_kind":"LLM","parent_id":null,"start_time":"2026-01-10T10:00:00Z","end_time":"2026-01-10T10:00:01Z","status_code":"OK","attributes":{"llm.token_count.prompt":NaN,"llm.token_count.completion":4,"llm.cost.total":Infinity}}"#,
+    );
+    let report = cli::json(&["inspect", &path]);
+    assert_eq!(report["inputs"][0]["rejected"], 0, "{report:#}");
+    assert_eq!(report["inputs"][0]["repaired"], 1);
+    assert_eq!(report["turns"], 1);
+    let issues = report["issues"].as_array().expect("issues");
+    let told = issues.iter().find(|issue| issue["code"] == "undecodable_attributes");
+    assert_eq!(told.map(|issue| &issue["count"]), Some(&json!(2)), "{issues:#?}");
 }
 
 #[test]

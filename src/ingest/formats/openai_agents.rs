@@ -11,6 +11,7 @@ use serde_json::value::RawValue;
 use super::evidence::exception_class;
 use super::otlp::attributes::{Facts, Slot};
 use super::otlp::mapping::{self, Base};
+use super::otlp::usage::split;
 use super::raw::{Entries, label, number, quoted, raw_fields, read, text};
 use super::span_record::{Found, Zone, assembler, instant};
 use super::{Format, Probe, Reader, Refusal};
@@ -264,11 +265,5 @@ fn usage(raw: &RawValue) -> Option<Tokens> {
     let details: InputDetails<'_> = usage.details.and_then(read).unwrap_or_default();
     let cache_read = amount(usage.cached).or(amount(details.cached_tokens)).unwrap_or(0.0);
     let cache_write = amount(usage.written).unwrap_or(0.0);
-    Some(Tokens {
-        input: (input.unwrap_or(0.0) - cache_read - cache_write).max(0.0),
-        cache_read,
-        cache_write,
-        output: output.unwrap_or(0.0),
-        unsplit: 0.0,
-    })
+    Some(split(input, cache_read, cache_write, output))
 }

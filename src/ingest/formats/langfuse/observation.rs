@@ -80,7 +80,6 @@ pub(super) fn take_of(trace: &str, raw: &RawValue, fields: &Fields<'_>, found: &
         tokens: usage::tokens(fields),
         cost_usd: usage::cost(fields),
         raw: found.raw.then_some(raw.get()),
-        ..Base::default()
     };
     let mut span = mapping::build(base, &mut facts, Vec::new());
     let calls = asked(fields);

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use serde_json::value::RawValue;
 
 use super::super::evidence::{exception_class, flagged_error};
-use super::super::otlp::usage::counts;
+use super::super::otlp::usage::{counts, split};
 use super::super::raw::{label, number, raw_fields, read, text};
 use crate::ingest::assemble::spans::AskedCall;
 use crate::model::{ErrorInfo, ErrorOrigin, Tokens};
@@ -181,10 +181,5 @@ fn openai(raw: &RawValue) -> Option<Tokens> {
     }
     let details: PromptDetails<'_> = usage.prompt_tokens_details.and_then(read).unwrap_or_default();
     let cache_read = amount(details.cached_tokens).unwrap_or(0.0);
-    Some(Tokens {
-        input: (input.unwrap_or(0.0) - cache_read).max(0.0),
-        cache_read,
-        output: output.unwrap_or(0.0),
-        ..Tokens::default()
-    })
+    Some(split(input, cache_read, 0.0, output))
 }

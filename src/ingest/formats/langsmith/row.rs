@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use serde_json::value::RawValue;
 
 use super::super::evidence::exception_class;
+use super::super::otlp::usage::split;
 use super::super::raw::{label, number, object, quoted, raw_fields, read};
 use super::super::span_record::{Zone, instant};
 use super::facts::{self, Outcome};
@@ -166,13 +167,7 @@ fn of_row(wire: &Wire<'_>) -> Option<Tokens> {
     let details: PromptDetails<'_> = wire.prompt_token_details.and_then(read).unwrap_or_default();
     let cache_read = amount(details.cache_read).unwrap_or(0.0);
     let cache_write = amount(details.cache_creation).unwrap_or(0.0);
-    let tokens = Tokens {
-        input: (input.unwrap_or(0.0) - cache_read - cache_write).max(0.0),
-        cache_read,
-        cache_write,
-        output: output.unwrap_or(0.0),
-        unsplit: 0.0,
-    };
+    let tokens = split(input, cache_read, cache_write, output);
     (tokens.total() > 0.0).then_some(tokens)
 }
 

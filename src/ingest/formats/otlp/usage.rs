@@ -8,6 +8,25 @@ use super::super::raw::{number, raw_fields, read};
 use super::attributes::{Facts, Slot};
 use crate::model::Tokens;
 
+/// Tokens where the input includes what a cache gave or took, so that both are taken off it. A part
+/// that is larger than the whole stands beside it, as some exporters write for some providers.
+pub(in crate::ingest::formats) fn split(
+    input: Option<f64>,
+    cache_read: f64,
+    cache_write: f64,
+    output: Option<f64>,
+) -> Tokens {
+    let input = input.unwrap_or(0.0);
+    let cached = cache_read + cache_write;
+    Tokens {
+        input: if cached > input { input } else { input - cached },
+        cache_read,
+        cache_write,
+        output: output.unwrap_or(0.0),
+        unsplit: 0.0,
+    }
+}
+
 /// Input counts here include what a cache gave or took, so both are taken off it.
 pub(super) fn tokens(facts: &mut Facts<'_>) -> Option<Tokens> {
     if let Some(usage) = facts.text(Slot::Usage) {
@@ -20,13 +39,7 @@ pub(super) fn tokens(facts: &mut Facts<'_>) -> Option<Tokens> {
     }
     let cache_read = facts.number(Slot::CacheRead).unwrap_or(0.0);
     let cache_write = facts.number(Slot::CacheWrite).unwrap_or(0.0);
-    Some(Tokens {
-        input: (input.unwrap_or(0.0) - cache_read - cache_write).max(0.0),
-        cache_read,
-        cache_write,
-        output: output.unwrap_or(0.0),
-        unsplit: 0.0,
-    })
+    Some(split(input, cache_read, cache_write, output))
 }
 
 raw_fields! {
@@ -57,11 +70,5 @@ pub(in crate::ingest::formats) fn counts(json: &str) -> Option<Tokens> {
     }
     let cache_read = amount(details.cache_read).or(amount(counts.read)).unwrap_or(0.0);
     let cache_write = amount(details.cache_creation).or(amount(counts.write)).unwrap_or(0.0);
-    Some(Tokens {
-        input: (input.unwrap_or(0.0) - cache_read - cache_write).max(0.0),
-        cache_read,
-        cache_write,
-        output: output.unwrap_or(0.0),
-        unsplit: 0.0,
-    })
+    Some(split(input, cache_read, cache_write, output))
 }
