@@ -40,7 +40,7 @@ pub(super) fn build(
         spans.iter().map(|span| span.place).chain(told.as_ref().map(|head| head.place)).min();
     let place = place.unwrap_or_default();
     if spans.is_empty() {
-        return told.map_or_else(Built::default, |head| without_spans(id, head, place));
+        return told.map_or_else(Built::default, |head| without_spans(id, head, place, tally));
     }
     let tree = Tree::of(&spans, by_id);
     let mut below = Below::of(&spans, &tree);
@@ -99,12 +99,9 @@ pub(super) fn build(
     let chosen: Vec<usize> = tree.by_time.iter().copied().filter(counts).collect();
     let untimed =
         chosen.iter().filter(|&&at| nanos(spans[at].started_at.as_ref()).is_none()).count();
-    if untimed > 0 {
-        let message = format!(
-            "run {id}: steps and turns without a start time; they follow their parent, in the order of the file"
-        );
-        issues.push(Issue::warning("spans_without_time", place, message).times(untimed as u64));
-    }
+    let rule =
+        "steps and turns without a start time; they follow their parent, in the order of the file";
+    tally.add("spans_without_time", Severity::Warning, place, rule, untimed as u64);
     run.run_id = Some(Cow::Owned(id));
     run.attempts = chosen
         .into_iter()
@@ -114,13 +111,15 @@ pub(super) fn build(
 }
 
 /// The run of a trace whose record is there and whose spans are not.
-fn without_spans(id: String, told: Head, place: Place) -> Built {
-    let message = format!("run {id}: its trace is recorded and none of its spans");
+fn without_spans(id: String, told: Head, place: Place, tally: &mut Tally) -> Built {
+    let rule =
+        "traces that are recorded without any of their spans; nothing is known of their steps";
+    tally.count("trace_without_spans", Severity::Warning, place, rule);
     let mut run = head::alone(told);
     run.place = place;
     run.run_id = Some(Cow::Owned(id));
     run.steps_unknown = true;
-    Built { run: Some(run), issues: vec![Issue::warning("trace_without_spans", place, message)] }
+    Built { run: Some(run), issues: Vec::new() }
 }
 
 /// What lies strictly below each span.
