@@ -8,6 +8,7 @@ use std::io::{Cursor, Read};
 use std::path::Path;
 
 use super::formats::{self, Format};
+use super::joins::Again;
 use super::read::{Session, Visitor};
 use super::source::{self, Source};
 use super::{ReadError, block};
@@ -44,6 +45,7 @@ impl<V: Visitor> Session<'_, V> {
         }
         // Any other archive is a folder: its members are read as files.
         members.sort_unstable();
+        self.two_passes = self.request.format.is_none();
         for (name, index) in members.iter().filter(|(name, _)| !name.ends_with('/')) {
             let path = source.path.join(name);
             match member(&mut archive, *index) {
@@ -52,7 +54,10 @@ impl<V: Visitor> Session<'_, V> {
                     self.cannot_read(&path, reason.to_owned())?;
                 }
                 Ok(bytes) => match source::decompress(Box::new(Cursor::new(bytes)), &path) {
-                    Ok(stream) => self.stream(stream, &path, false)?,
+                    Ok(stream) => {
+                        let again = Again::Member(source.path.clone(), *index);
+                        self.stream(stream, &path, false, again)?;
+                    }
                     Err(ReadError::Unreadable { reason, .. }) => self.cannot_read(&path, reason)?,
                     Err(error) => self.cannot_read(&path, error.to_string())?,
                 },
@@ -91,7 +96,7 @@ impl<V: Visitor> Session<'_, V> {
 }
 
 /// The bytes of a member, held in memory because an archive cannot be read from another thread.
-fn member(archive: &mut zip::ZipArchive<File>, index: usize) -> Result<Vec<u8>, String> {
+pub(super) fn member(archive: &mut zip::ZipArchive<File>, index: usize) -> Result<Vec<u8>, String> {
     let damaged = |error: &dyn std::fmt::Display| format!("damaged archive member: {error}");
     let entry = archive.by_index(index).map_err(|error| damaged(&error))?;
     let mut bytes = Vec::new();

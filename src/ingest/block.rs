@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::formats::{Format, Parsed, Record, Refusal};
+use super::joins::Joins;
 use super::read::Visitor;
 use super::repair;
 use super::scan::end_of_value;
@@ -180,6 +181,8 @@ pub(super) struct WholeReader<'w, V: Visitor> {
     pub(super) format: &'w Format,
     pub(super) options: &'w ReadOptions,
     pub(super) visitor: &'w V,
+    /// What files beside them say of the runs.
+    pub(super) joins: &'w Joins,
 }
 
 impl<V: Visitor> WholeReader<'_, V> {
@@ -211,7 +214,7 @@ impl<V: Visitor> WholeReader<'_, V> {
         let record = block.record(span);
         let refusal = match (self.parse)(&record, self.options) {
             Ok(parsed) => {
-                outcomes.push((Ok(self.visit(state, &parsed.runs, parsed.issues)), false));
+                outcomes.push((Ok(self.visit(state, block.path, parsed)), false));
                 return;
             }
             Err(refusal) => refusal,
@@ -241,7 +244,7 @@ impl<V: Visitor> WholeReader<'_, V> {
             && let Ok(fixed) = repair::repair(record.bytes)
             && let Ok(parsed) = (self.parse)(&Record { bytes: &fixed, ..record }, self.options)
         {
-            outcomes.push((Ok(self.visit(state, &parsed.runs, parsed.issues)), true));
+            outcomes.push((Ok(self.visit(state, block.path, parsed)), true));
             return;
         }
         let message = describe(&refusal, record.bytes);
@@ -251,10 +254,14 @@ impl<V: Visitor> WholeReader<'_, V> {
     fn visit(
         &self,
         state: &mut V::State,
-        runs: &[Trajectory<'_>],
-        issues: Vec<Issue>,
+        path: &Path,
+        mut parsed: Parsed<'_>,
     ) -> (Vec<V::Out>, Vec<Issue>) {
-        (runs.iter().map(|run| self.visitor.visit(state, run)).collect(), issues)
+        let visit = |run: &mut Trajectory<'_>| {
+            self.joins.complete(self.format.name, path, run);
+            self.visitor.visit(state, run)
+        };
+        (parsed.runs.iter_mut().map(visit).collect(), parsed.issues)
     }
 }
 

@@ -12,6 +12,7 @@ use std::path::Path;
 use super::ReadError;
 use super::feed::Feed;
 use super::formats::{Format, Parsed, Reader, Record, Refusal, Row, RowReader, entries};
+use super::joins::Again;
 use super::read::{BLOCK, Session, Visitor};
 use super::scan::top_keys;
 use super::split::{Framing, Splitter};
@@ -138,7 +139,10 @@ impl<V: Visitor> Session<'_, V> {
             (Some(read), None) => read(feed.bytes().to_vec()),
         };
         match rows {
-            Ok(lines) => self.stream(Box::new(std::io::Cursor::new(lines)), path, named),
+            Ok(lines) => {
+                let lines = Box::new(std::io::Cursor::new(lines));
+                self.stream(lines, path, named, Again::of(path))
+            }
             Err(reason) if named => Err(ReadError::Unrecognised { path: path.to_owned(), reason }),
             Err(reason) => self.cannot_read(path, reason),
         }

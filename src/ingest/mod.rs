@@ -11,6 +11,7 @@ mod block;
 pub mod delimited;
 mod feed;
 pub mod formats;
+mod joins;
 mod json_rows;
 mod parallel;
 mod parts;
@@ -19,6 +20,7 @@ pub mod repair;
 mod rows;
 pub mod scan;
 mod source;
+mod spelling;
 pub mod split;
 mod tally;
 #[cfg(test)]

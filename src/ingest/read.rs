@@ -7,7 +7,9 @@ use std::sync::Mutex;
 
 use super::block::{Block, Outcome, Parse, WholeReader, batches, cut_between, too_large};
 use super::feed::Feed;
-use super::formats::{self, Assembler, Format, Reader, Unclaimed};
+use super::formats::sidecars;
+use super::formats::{self, Assembler, Format, Reader, Unclaimed, harbor};
+use super::joins::{Again, Deferred, Joins};
 use super::json_rows::Objects;
 use super::parallel::in_parallel;
 use super::rows::Table;
@@ -19,9 +21,6 @@ use crate::model::{Issue, Place, Severity, Trajectory};
 
 /// Bytes read at a time; a record may be longer.
 pub(super) const BLOCK: usize = 4 << 20;
-
-/// Records of a file that are looked over for misspelt keys.
-const SPELLED: usize = 8;
 
 /// Bytes read at first.
 const FIRST: usize = 64 << 10;
@@ -85,6 +84,10 @@ pub fn read<V: Visitor>(
         states: Mutex::new(Vec::new()),
         assemblers: Vec::new(),
         told: HashMap::new(),
+        joins: Joins::default(),
+        deferred: Vec::new(),
+        held: 0,
+        two_passes: sources.len() > 1 && request.format.is_none(),
     };
     for source in sources {
         session.file(source)?;
@@ -101,12 +104,20 @@ pub(super) struct Session<'s, V: Visitor> {
     pub(super) assemblers: Vec<(&'static str, Box<dyn Assembler>)>,
     /// Issues that were told, by file, code and message, as places in `Tally::issues`.
     told: HashMap<(u32, &'static str, String), usize>,
+    pub(super) joins: Joins,
+    /// What waits for the second pass, and how many bytes of it are held.
+    pub(super) deferred: Vec<Deferred<'s>>,
+    pub(super) held: usize,
+    /// Whether files may lie beside others, so that what they say must be known first.
+    pub(super) two_passes: bool,
 }
 
-impl<V: Visitor> Session<'_, V> {
+impl<'s, V: Visitor> Session<'s, V> {
     fn file(&mut self, source: &Source) -> Result<(), ReadError> {
         match source::open(&source.path) {
-            Ok(Stream::Bytes(stream)) => self.stream(stream, &source.path, source.named),
+            Ok(Stream::Bytes(stream)) => {
+                self.stream(stream, &source.path, source.named, Again::of(&source.path))
+            }
             Ok(Stream::Zip(archive)) => self.archive(archive, source),
             Err(error) if source.named => Err(error),
             Err(ReadError::Unreadable { path, reason }) => self.cannot_read(&path, reason),
@@ -139,19 +150,25 @@ impl<V: Visitor> Session<'_, V> {
         (self.tally.files.len() - 1) as u32
     }
 
-    pub(super) fn stream(
-        &mut self,
-        stream: Box<dyn Read + Send>,
-        path: &Path,
-        named: bool,
-    ) -> Result<(), ReadError> {
+    /// The start of a stream: the first block is small, because most files are.
+    pub(super) fn feed(&self, stream: Box<dyn Read + Send>) -> Feed<'s> {
         let mut feed = Feed::new(stream, self.request.progress, self.request.max_record);
-        // The first block is small, because most files are; later ones are read at full size.
         feed.fill(FIRST);
         feed.fill(BLOCK);
         if feed.bytes().starts_with(b"\xEF\xBB\xBF") {
             feed.done(3);
         }
+        feed
+    }
+
+    pub(super) fn stream(
+        &mut self,
+        stream: Box<dyn Read + Send>,
+        path: &Path,
+        named: bool,
+        again: Again,
+    ) -> Result<(), ReadError> {
+        let feed = self.feed(stream);
         if feed.bytes().starts_with(b"PAR1") {
             return self.parquet(feed, path, named);
         }
@@ -161,20 +178,29 @@ impl<V: Visitor> Session<'_, V> {
         let framing = Framing::of(feed.bytes());
         let format = match self.request.format {
             Some(format) => format,
-            None => match formats::detect(path, feed.bytes(), framing) {
-                Ok(format) => format,
-                Err(Unclaimed { reason, .. }) if named => {
-                    return Err(ReadError::Unrecognised { path: path.to_owned(), reason });
+            None => {
+                if let Some(kind) = sidecars::detect(feed.bytes()) {
+                    return self.sidecar(feed, path, named, kind);
                 }
-                Err(Unclaimed { what, reason }) => {
-                    if let Some(damage) = feed.damage() {
-                        return self.cannot_read(path, damage.to_owned());
+                match formats::detect(path, feed.bytes(), framing) {
+                    Ok(format) => format,
+                    Err(Unclaimed { reason, .. }) if named => {
+                        return Err(ReadError::Unrecognised { path: path.to_owned(), reason });
                     }
-                    self.leave_out(path, reason, what);
-                    return Ok(());
+                    Err(Unclaimed { what, reason }) => {
+                        if let Some(damage) = feed.damage() {
+                            return self.cannot_read(path, damage.to_owned());
+                        }
+                        self.leave_out(path, reason, what);
+                        return Ok(());
+                    }
                 }
-            },
+            }
         };
+        if self.two_passes && (sidecars::joins(format.name) || format.name == harbor::HARBOR.name) {
+            self.put_off(feed, path, format, again);
+            return Ok(());
+        }
         let table = match Table::open(path, feed.bytes(), format) {
             Ok(table) => table,
             Err(reason) if named => {
@@ -185,12 +211,9 @@ impl<V: Visitor> Session<'_, V> {
                 return Ok(());
             }
         };
-        let framing = match (framing, &table) {
-            (_, Some(table)) => table.framing(),
-            (Framing::Elements, None) if !format.splits_arrays => Framing::Values,
-            (framing, None) => framing,
-        };
-        let objects = match Objects::open(feed.bytes(), framing, format) {
+        let elements = framing == Framing::Elements && !format.splits_arrays && table.is_none();
+        let inside = if elements { Framing::Values } else { framing };
+        let objects = match Objects::open(feed.bytes(), inside, format) {
             Ok(objects) => objects,
             Err(reason) if named => {
                 return Err(ReadError::Unrecognised { path: path.to_owned(), reason });
@@ -201,6 +224,23 @@ impl<V: Visitor> Session<'_, V> {
             }
         };
         let file = self.begin(path, format);
+        self.records(feed, framing, format, path, (file, table, objects))
+    }
+
+    /// Reads the records of a stream whose account is open; those of a table with its header.
+    pub(super) fn records(
+        &mut self,
+        mut feed: Feed<'s>,
+        framing: Framing,
+        format: &'static Format,
+        path: &Path,
+        (file, table, objects): (u32, Option<Table>, Option<Objects>),
+    ) -> Result<(), ReadError> {
+        let framing = match (framing, &table) {
+            (_, Some(table)) => table.framing(),
+            (Framing::Elements, None) if !format.splits_arrays => Framing::Values,
+            (framing, None) => framing,
+        };
         let mut splitter = Splitter::on_line(framing, table.as_ref().map_or(1, |table| table.line));
         if let Some(table) = &table {
             feed.done(table.length);
@@ -250,27 +290,6 @@ impl<V: Visitor> Session<'_, V> {
         cut.map_or(Ok(()), |issue| self.issue(issue))
     }
 
-    /// Warns of misspelt keys in the first records of a file, each once.
-    fn spelling(
-        &mut self,
-        bytes: &[u8],
-        spans: &[Span],
-        file: u32,
-        format: &Format,
-    ) -> Result<(), ReadError> {
-        let Some(misspelt) = format.misspelt else { return Ok(()) };
-        let mut told = std::collections::BTreeSet::new();
-        for span in spans.iter().take(SPELLED) {
-            let place = Place { file, line: span.line, byte: span.start as u64 };
-            for message in misspelt(&bytes[span.start..span.end]) {
-                if told.insert(message.clone()) {
-                    self.issue(Issue::warning("misspelt_key", place, message))?;
-                }
-            }
-        }
-        Ok(())
-    }
-
     /// Reads the records of one block.
     fn block(
         &mut self,
@@ -304,7 +323,8 @@ impl<V: Visitor> Session<'_, V> {
         parse: &Parse<'_>,
     ) -> Result<(), ReadError> {
         let options = &self.request.options;
-        let whole = WholeReader { parse, format, options, visitor: self.visitor };
+        let (visitor, joins) = (self.visitor, &self.joins);
+        let whole = WholeReader { parse, format, options, visitor, joins };
         let batches = batches(spans);
         let outcomes = in_parallel(self.request.threads, batches.len(), &|at| {
             let mut state = take(&self.states).unwrap_or_else(|| self.visitor.state());
@@ -382,12 +402,14 @@ impl<V: Visitor> Session<'_, V> {
     }
 
     fn finish(mut self) -> Result<Tally, ReadError> {
-        for (_, assembler) in std::mem::take(&mut self.assemblers) {
-            let parsed = assembler.finish();
+        let results = self.second_pass()?;
+        for (format, assembler) in std::mem::take(&mut self.assemblers) {
+            let mut parsed = assembler.finish();
             let mut state = self.take_state();
-            for run in &parsed.runs {
+            for run in &mut parsed.runs {
                 if let Some(file) = self.tally.files.get_mut(run.place.file as usize) {
                     file.runs += 1;
+                    self.joins.complete(format, &file.path, run);
                 }
                 (self.collect)(self.visitor.visit(&mut state, run));
             }
@@ -396,6 +418,8 @@ impl<V: Visitor> Session<'_, V> {
                 self.issue(issue)?;
             }
         }
+        self.results(results)?;
+        self.tell_joins()?;
         for state in self.states.into_inner().unwrap_or_default() {
             self.visitor.retire(state);
         }

@@ -1,0 +1,127 @@
+//! What is told of joins: of each file beside trajectories, and of what met on neither side.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::{Beside, Joins, Known};
+use crate::model::{Issue, Place};
+
+/// Files that a note names.
+const NAMED: usize = 3;
+
+impl Joins {
+    /// The files by themselves, where they are all that was given: the first that was named.
+    pub(super) fn named_alone(&self) -> Option<(&Path, String)> {
+        let file = self.files.iter().find(|file| file.named && !file.alone.is_empty())?;
+        Some((&file.path, format!("{}, and no trajectory: {}", file.about, file.alone)))
+    }
+
+    /// For every file beside trajectories, its account and what is to be told of it.
+    pub(super) fn left_out(&self) -> Vec<(u32, String)> {
+        let mut joined = vec![0; self.files.len()];
+        for known in &self.known {
+            joined[known.file] += known.joined.load(Ordering::Relaxed);
+        }
+        let mut again = vec![0_u64; self.files.len()];
+        for starts in self.statuses.values() {
+            let mut starts: Vec<_> =
+                starts.iter().map(|(file, _)| (&self.files[*file].path, *file)).collect();
+            starts.sort();
+            starts.dedup();
+            for (_, file) in starts.into_iter().skip(1) {
+                again[file] += 1;
+            }
+        }
+        let tell = |(at, file): (usize, &Beside)| {
+            let mut reason = file.about.to_owned();
+            if file.statuses > 0 {
+                let (all, again) = (file.statuses, again[at]);
+                reason.push_str(&format!(": {all} instances, {again} of them run again"));
+            } else if file.outcomes > 0 {
+                reason.push_str(&format!(
+                    ": it says {} outcome{}, {} joined",
+                    file.outcomes,
+                    if file.outcomes == 1 { "" } else { "s" },
+                    joined[at]
+                ));
+            }
+            if let Some(more) = &file.more {
+                reason = format!("{reason}; {more}");
+            }
+            (file.tally, reason)
+        };
+        let left_out = |(_, file): &(usize, &Beside)| !file.is_run;
+        self.files.iter().enumerate().filter(left_out).map(tell).collect()
+    }
+
+    /// What is told of the joins as a whole.
+    pub(super) fn issues(&self, any_runs: bool) -> Vec<Issue> {
+        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let place = |file: usize| Place {
+            file: self.files.get(file).map_or(0, |file| file.tally),
+            ..Place::default()
+        };
+        let mut issues = Vec::new();
+        let joined: u64 = self.known.iter().map(|known| count(&known.joined)).sum();
+        if joined > 0 {
+            let mut files: Vec<usize> = self
+                .known
+                .iter()
+                .filter(|known| count(&known.joined) > 0)
+                .map(|known| known.file)
+                .collect();
+            files.dedup();
+            let names: Vec<String> = files
+                .iter()
+                .take(NAMED)
+                .map(|file| self.files[*file].path.display().to_string())
+                .collect();
+            let more = files.len().saturating_sub(NAMED);
+            let more = if more > 0 { format!(" and {more} more files") } else { String::new() };
+            let message = format!("outcomes joined from {}{more}", names.join(", "));
+            let first = files.first().copied().unwrap_or(0);
+            issues.push(Issue::note("outcomes_joined", place(first), message).times(joined));
+        }
+        let says_outcomes = self.known.iter().any(|known| known.head.verdict().is_some());
+        let without = count(&self.without);
+        if without > 0 {
+            let code = "runs_without_outcome";
+            issues.push(if says_outcomes {
+                let message = "no file beside these runs says their outcome, so they are unknown";
+                Issue::warning(code, Place::default(), message).times(without)
+            } else {
+                let message = "these runs do not say their outcome: give the files of the evaluation too (`report.json`, `results.json`, a trial's `result.json`)";
+                Issue::note(code, Place::default(), message).times(without)
+            });
+        }
+        let unmet = |known: &&Known| {
+            !known.met.load(Ordering::Relaxed)
+                && known.head.verdict().is_some()
+                && !self.files[known.file].is_run
+        };
+        let unmet: Vec<usize> = self.known.iter().filter(unmet).map(|known| known.file).collect();
+        if any_runs && let Some(first) = unmet.first() {
+            let message = "outcomes of runs that are not among the inputs are in no figure";
+            let issue = Issue::warning("outcomes_without_run", place(*first), message);
+            issues.push(issue.times(unmet.len() as u64));
+        }
+        let contradictions = [
+            (
+                &self.contradicted,
+                "files equally near to a run differ on its outcome, so none is joined",
+            ),
+            (
+                &self.own,
+                "a file differs from the outcome that the run itself records, which counts",
+            ),
+            (&self.farther, "a farther file differs on the outcome of a run; the nearest counts"),
+        ];
+        for (counter, message) in contradictions {
+            if count(counter) > 0 {
+                let issue = Issue::warning("conflicting_outcomes", Place::default(), message);
+                issues.push(issue.times(count(counter)));
+            }
+        }
+        issues
+    }
+}
