@@ -14,7 +14,7 @@ pub(super) fn named(head: &[u8], probe: &Probe<'_>) -> Option<Unclaimed> {
     if let Some(reason) = no_trace(head, probe) {
         return Some(Unclaimed { what: LeftOut::NotATrace, reason: reason.to_owned() });
     }
-    let reason = log(probe)?;
+    let reason = log(head, probe)?;
     Some(Unclaimed { what: LeftOut::NeedsMap, reason })
 }
 
@@ -89,7 +89,7 @@ const DOCUMENTS: [&[&str]; 2] =
     [&["$schemaVersion", "context"], &["metadata", "tasks", "config", "next"]];
 
 /// How a log can be read by a mapping; `None` where it does not look like one.
-fn log(probe: &Probe<'_>) -> Option<String> {
+fn log(head: &[u8], probe: &Probe<'_>) -> Option<String> {
     if let Some((name, _)) = READY.iter().find(|(_, keys)| probe.any_has(keys)) {
         return Some(format!(
             "a log of {name}: read it with the ready mapping `--map {name}`, or write your own with `agenteval map suggest FILE`"
@@ -98,10 +98,49 @@ fn log(probe: &Probe<'_>) -> Option<String> {
     let objects = probe.keys().iter().filter(|keys| !keys.is_empty()).count();
     let lines = probe.records.len() > 1 && objects * 2 > probe.records.len();
     // Lists as lines, each a name and what belongs to it.
-    let pairs = probe.records.iter().filter(|record| record.starts_with(b"[\"")).count();
-    let pairs = pairs > 0 && pairs * 2 > probe.records.len();
+    let pairs = head.starts_with(b"[\"") && head.split(|b| *b == b'\n').take(3).all(is_pair);
     let document = DOCUMENTS.iter().any(|keys| probe.any_has(keys));
     (lines || pairs || document).then(|| {
         "JSON of no known format: tell its fields with `--map FILE`; `agenteval map suggest FILE` proposes such a mapping".to_owned()
     })
+}
+
+/// Whether a line is a list that begins with a name, or nothing.
+fn is_pair(line: &[u8]) -> bool {
+    let line = line.trim_ascii();
+    line.is_empty() || (line.starts_with(b"[\"") && line.contains(&b'{'))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::{Probe, is_yaml, named};
+    use crate::ingest::LeftOut;
+
+    fn told(record: &str) -> Option<LeftOut> {
+        let records = record.lines().map(str::as_bytes).collect();
+        let probe = Probe::new(Path::new("x"), records, false);
+        named(record.as_bytes(), &probe).map(|found| found.what)
+    }
+
+    #[test]
+    fn what_is_no_trace_is_told_apart_from_logs() {
+        let patch = r#"{"a__b-1": {"instance_id": "a__b-1", "model_patch": ""}}"#;
+        assert_eq!(told(patch), Some(LeftOut::NotATrace));
+        assert_eq!(told("{\"messages_display\": \"user: hi\"}"), Some(LeftOut::NotATrace));
+        assert_eq!(told("{\"a\": 1}\n{\"a\": 2}"), Some(LeftOut::NeedsMap));
+        assert_eq!(told("[\"name\", {\"a\": 1}]"), Some(LeftOut::NeedsMap));
+        assert_eq!(told("{\"a\": 1}"), None, "a lone object may be anything");
+        assert_eq!(told("a text: of words"), None);
+    }
+
+    #[test]
+    fn yaml_is_keys_on_lines() {
+        assert!(is_yaml(b"a:\n  b: 1\n"));
+        assert!(is_yaml(b"a: 1\nb: 2\n"));
+        assert!(!is_yaml(b"{\"a\": 1}\n{\"b\": 1}\n"));
+        assert!(!is_yaml(b"Error: it failed\nand this is a sentence\n"));
+        assert!(!is_yaml(b""));
+    }
 }

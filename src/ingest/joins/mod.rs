@@ -14,12 +14,13 @@ mod told;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Component, Path, PathBuf};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 pub(super) use second_pass::{Again, Deferred};
 
 use super::formats::sidecars::{Head, Said, Sidecar, Whose, joins};
-use crate::model::{EndRule, Final, Trajectory};
+use crate::model::{EndRule, Final, Place, Trajectory};
 
 /// One thing that a file says of one run.
 struct Known {
@@ -59,10 +60,24 @@ pub(super) struct Joins {
     /// Folders of trajectories that may be joined, and how many lie in each; with all folders above.
     folders: HashMap<PathBuf, usize>,
     above: HashSet<PathBuf>,
-    without: AtomicU64,
-    contradicted: AtomicU64,
-    farther: AtomicU64,
-    own: AtomicU64,
+    without: Mutex<Noted>,
+    contradicted: Mutex<Noted>,
+    farther: Mutex<Noted>,
+    own: Mutex<Noted>,
+}
+
+/// How often something was seen, and where first.
+#[derive(Debug, Default, Clone, Copy)]
+struct Noted {
+    count: u64,
+    first: Option<Place>,
+}
+
+fn note(noted: &Mutex<Noted>, place: Place) {
+    if let Ok(mut noted) = noted.lock() {
+        noted.count += 1;
+        noted.first = Some(noted.first.map_or(place, |first| first.min(place)));
+    }
 }
 
 /// The folder of a path, without `.` in it.
@@ -171,10 +186,11 @@ impl Joins {
         if run.starts_with(file) {
             return Some((false, depth(run) - depth(file)));
         }
-        let shared = file.ancestors().find(|above| run.starts_with(above))?;
+        let shared = file.ancestors().find(|above| run.starts_with(above));
         let nearest = file.ancestors().find(|above| self.above.contains(*above));
         // The deeper the shared folder, the nearer: numbers that grow with the distance.
-        nearest.is_none_or(|nearest| nearest == shared).then(|| (true, usize::MAX - depth(shared)))
+        let outside = || (true, usize::MAX - shared.map_or(0, depth));
+        (nearest.is_none() || nearest == shared).then(outside)
     }
 
     /// What is said of a run, the nearest first.
@@ -230,7 +246,7 @@ impl Joins {
         self.join(run, &found, had);
         self.add_statuses(&folder_of(path), run);
         if run.success.is_none() && run.scores.is_empty() {
-            self.without.fetch_add(1, Ordering::Relaxed);
+            note(&self.without, run.place);
         }
     }
 
@@ -242,7 +258,7 @@ impl Joins {
         let first = verdicts.next();
         // Without a line of folders, all that is left is equally near.
         if verdicts.any(|other| Some(other.0) != first.map(|(success, _)| success)) {
-            self.contradicted.fetch_add(1, Ordering::Relaxed);
+            note(&self.contradicted, run.place);
             return;
         }
         let decided = if had { None } else { first.and_then(|(success, _)| success) };
@@ -257,7 +273,7 @@ impl Joins {
                     (true, true) => &self.own,
                     _ => &self.farther,
                 };
-                counter.fetch_add(1, Ordering::Relaxed);
+                note(counter, run.place);
                 continue;
             }
             let outcome = run.success.is_none() && run.scores.is_empty();

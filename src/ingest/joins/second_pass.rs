@@ -4,13 +4,15 @@
 //! others only by their path, members of archives by their number. Each keeps its place among the
 //! inputs. What is a run by itself unless its trajectory is found comes last of all.
 
+use std::collections::{HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
 
 use super::super::archive::member;
 use super::super::feed::Feed;
 use super::super::formats::sidecars::{SIDECAR_LIMIT, Sidecar};
-use super::super::formats::{Format, harbor};
+use super::super::formats::{Format, Reader, harbor};
 use super::super::read::{BLOCK, Session, Visitor};
 use super::super::source::{self, Stream};
 use super::super::split::Framing;
@@ -51,6 +53,8 @@ pub(in super::super) struct Deferred<'p> {
     again: Again,
     /// For a result that is a run by itself: its number among what is said.
     head: Option<usize>,
+    /// Hash of a file that was read whole.
+    content: Option<u64>,
 }
 
 impl<'s, V: Visitor> Session<'s, V> {
@@ -104,13 +108,21 @@ impl<'s, V: Visitor> Session<'s, V> {
         } else {
             self.joins.trajectory(path);
         }
+        // Formats of whole records have no ids by which copies of a file would be known.
+        let whole = feed.ended() && matches!(format.reader, Reader::Whole(_));
+        let content = whole.then(|| {
+            let mut hasher = DefaultHasher::new();
+            feed.bytes().hash(&mut hasher);
+            hasher.finish()
+        });
         let size = feed.bytes().len();
         let small = feed.ended() && self.held + size <= HELD;
         let feed = (small || again == Again::Never).then(|| {
             self.held += size;
             feed
         });
-        self.deferred.push(Deferred { path: path.to_owned(), file, format, feed, again, head });
+        let path = path.to_owned();
+        self.deferred.push(Deferred { path, file, format, feed, again, head, content });
     }
 
     /// Reads what was put off, now that all files beside it are known. Results that are runs by
@@ -121,7 +133,7 @@ impl<'s, V: Visitor> Session<'s, V> {
             .partition(|file| file.format.name == harbor::HARBOR.name);
         let trials: Vec<Option<PathBuf>> =
             files.iter().map(|file| self.joins.trial_of(&file.path)).collect();
-        let told: std::collections::HashSet<&Path> = files
+        let told: HashSet<&Path> = files
             .iter()
             .zip(&trials)
             .filter(|(file, _)| file.format.name == "atif")
@@ -135,7 +147,16 @@ impl<'s, V: Visitor> Session<'s, V> {
             })
             .collect();
         let mut archive = None;
+        let mut read: HashMap<u64, PathBuf> = HashMap::new();
         for (file, twice) in files.into_iter().zip(twice) {
+            if let Some(content) = file.content {
+                if let Some(first) = read.get(&content) {
+                    let reason = format!("the same content as {}", first.display());
+                    self.give_up(file.file, reason, LeftOut::Repeated);
+                    continue;
+                }
+                read.insert(content, file.path.clone());
+            }
             if twice {
                 let reason = "the agent's own record of a trial whose ATIF trajectory is read";
                 self.give_up(file.file, reason.to_owned(), LeftOut::Repeated);

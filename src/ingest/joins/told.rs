@@ -1,9 +1,10 @@
 //! What is told of joins: of each file beside trajectories, and of what met on neither side.
 
 use std::path::Path;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{Beside, Joins, Known};
+use super::{Beside, Joins, Known, Noted, Whose};
 use crate::model::{Issue, Place};
 
 /// Files that a note names.
@@ -18,9 +19,10 @@ impl Joins {
 
     /// For every file beside trajectories, its account and what is to be told of it.
     pub(super) fn left_out(&self) -> Vec<(u32, String)> {
-        let mut joined = vec![0; self.files.len()];
+        let (mut joined, mut met) = (vec![0; self.files.len()], vec![0; self.files.len()]);
         for known in &self.known {
             joined[known.file] += known.joined.load(Ordering::Relaxed);
+            met[known.file] += u64::from(known.met.load(Ordering::Relaxed));
         }
         let mut again = vec![0_u64; self.files.len()];
         for starts in self.statuses.values() {
@@ -39,9 +41,10 @@ impl Joins {
                 reason.push_str(&format!(": {all} instances, {again} of them run again"));
             } else if file.outcomes > 0 {
                 reason.push_str(&format!(
-                    ": it says {} outcome{}, {} joined",
+                    ": {} outcome{}, {} of runs among the inputs, {} joined",
                     file.outcomes,
                     if file.outcomes == 1 { "" } else { "s" },
+                    met[at],
                     joined[at]
                 ));
             }
@@ -77,21 +80,23 @@ impl Joins {
                 .map(|file| self.files[*file].path.display().to_string())
                 .collect();
             let more = files.len().saturating_sub(NAMED);
-            let more = if more > 0 { format!(" and {more} more files") } else { String::new() };
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
             let message = format!("outcomes joined from {}{more}", names.join(", "));
             let first = files.first().copied().unwrap_or(0);
             issues.push(Issue::note("outcomes_joined", place(first), message).times(joined));
         }
         let says_outcomes = self.known.iter().any(|known| known.head.verdict().is_some());
-        let without = count(&self.without);
+        let noted = |noted: &Mutex<Noted>| noted.lock().map_or(Noted::default(), |noted| *noted);
+        let Noted { count: without, first } = noted(&self.without);
+        let first = first.unwrap_or_default();
         if without > 0 {
             let code = "runs_without_outcome";
             issues.push(if says_outcomes {
                 let message = "no file beside these runs says their outcome, so they are unknown";
-                Issue::warning(code, Place::default(), message).times(without)
+                Issue::warning(code, first, message).times(without)
             } else {
                 let message = "these runs do not say their outcome: give the files of the evaluation too (`report.json`, `results.json`, a trial's `result.json`)";
-                Issue::note(code, Place::default(), message).times(without)
+                Issue::note(code, first, message).times(without)
             });
         }
         let unmet = |known: &&Known| {
@@ -117,10 +122,19 @@ impl Joins {
             (&self.farther, "a farther file differs on the outcome of a run; the nearest counts"),
         ];
         for (counter, message) in contradictions {
-            if count(counter) > 0 {
-                let issue = Issue::warning("conflicting_outcomes", Place::default(), message);
-                issues.push(issue.times(count(counter)));
+            let Noted { count, first } = noted(counter);
+            if let Some(first) = first {
+                let issue = Issue::warning("conflicting_outcomes", first, message);
+                issues.push(issue.times(count));
             }
+        }
+        let several = |known: &&Known| {
+            known.head.place == Whose::BelowFolder && count(&known.joined) > 1
+        };
+        if let Some(first) = self.known.iter().find(several) {
+            let message = "a trial has several trajectories that do not refer to each other: each is a run with the trial's reward";
+            let all = self.known.iter().filter(several).count() as u64;
+            issues.push(Issue::warning("several_runs_of_trial", place(first.file), message).times(all));
         }
         issues
     }
