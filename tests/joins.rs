@@ -107,7 +107,7 @@ fn restarts_of_a_batch_are_told_and_marked_on_their_runs() {
     folder.file("trajs/exit_statuses_1.yaml", "instances_by_exit_status:\n  RetryError:\n  - x__y-1\n");
     folder.file("trajs/exit_statuses_2.yaml", "instances_by_exit_status:\n  Submitted:\n  - x__y-1\n");
     let found = report(&[&folder.at(""), "--by", "tag:earlier_exit_status"]);
-    assert_eq!(found["groups"][0]["name"], "RetryError", "{:#}", found["groups"]);
+    assert_eq!(found["groups"][0]["by"]["tag:earlier_exit_status"], "RetryError", "{:#}", found["groups"]);
 }
 
 #[test]
@@ -246,7 +246,7 @@ fn what_a_file_adds_is_seen_by_expressions_and_as_a_tag() {
     let config = folder.file("agenteval.json", r#"{"evaluation": {"final_passed": "final.resolved == true"}}"#);
     let found = report(&[&folder.at(""), "-c", &config, "--by", "tag:outcome_from"]);
     assert_eq!(outcomes(&found), [1, 0, 0]);
-    assert_eq!(found["groups"][0]["name"], "index.json", "{:#}", found["groups"]);
+    assert_eq!(found["groups"][0]["by"]["tag:outcome_from"], "index.json", "{:#}", found["groups"]);
     // The run's own cost counts.
     figures_are(&found, &[("cost_usd", 0.1, 0.1, 1.0)]);
 }

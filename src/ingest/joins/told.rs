@@ -92,7 +92,7 @@ impl Joins {
         if without > 0 {
             let code = "runs_without_outcome";
             issues.push(if says_outcomes {
-                let message = "no file beside these runs says their outcome, so they are unknown";
+                let message = "no file beside these runs says their outcome";
                 Issue::warning(code, first, message).times(without)
             } else {
                 let message = "these runs do not say their outcome: give the files of the evaluation too (`report.json`, `results.json`, a trial's `result.json`)";
