@@ -10,8 +10,8 @@
 #[path = "support/cli.rs"]
 mod cli;
 
-use serde_json::Value;
 use cli::{Folder, fixture, json, report, run, warning};
+use serde_json::Value;
 
 fn text(path: &str) -> String {
     std::fs::read_to_string(std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap()
@@ -108,7 +108,8 @@ fn a_half_written_trajectory_is_rejected_and_costs_no_other_file() {
 #[test]
 fn an_output_without_a_history_is_unknown_and_not_failed() {
     let folder = Folder::new();
-    let line = r#"{"instance_id":"a","test_result":{"git_patch":""},"metadata":{"agent_class":"A"}}"#;
+    let line =
+        r#"{"instance_id":"a","test_result":{"git_patch":""},"metadata":{"agent_class":"A"}}"#;
     let found = report(&[&folder.file("output.jsonl", line)]);
     assert_eq!(found["runs"]["unknown"], 1);
     assert!(found["metrics"]["avg_steps"]["value"].is_null(), "steps are not known to be none");

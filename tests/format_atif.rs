@@ -25,7 +25,8 @@ fn a_chain_with_its_subagents_is_one_run_and_copies_count_once() {
     assert_eq!(found["distributions"]["error_type"]["exit_code"], 1);
     let inspected = json(&["inspect", &path]);
     assert_eq!(inspected["tokens"]["cache_read"], 120.0);
-    let copied = inspected["issues"].as_array().unwrap().iter().find(|i| i["code"] == "copied_context");
+    let copied =
+        inspected["issues"].as_array().unwrap().iter().find(|i| i["code"] == "copied_context");
     assert_eq!(copied.unwrap()["count"], 3);
 }
 
@@ -56,14 +57,21 @@ fn real_chains_add_up_to_what_their_last_file_says() {
     let Some(path) = shared("data/harbor_atif/golden") else { return };
     let at = |name: &str| path.join(name).to_str().unwrap().to_owned();
     let stem = "terminus_2_hello-world-context-summarization";
-    let names = ["trajectory.json", "trajectory.summarization-1-answers.json",
-        "trajectory.summarization-1-questions.json", "trajectory.summarization-1-summary.json"];
+    let names = [
+        "trajectory.json",
+        "trajectory.summarization-1-answers.json",
+        "trajectory.summarization-1-questions.json",
+        "trajectory.summarization-1-summary.json",
+    ];
     let files: Vec<String> = names.iter().map(|name| at(&format!("{stem}.{name}"))).collect();
     let files: Vec<&str> = files.iter().map(String::as_str).collect();
     let found = report(&files);
     assert_eq!(found["runs"]["total"], 1);
     assert_eq!(figure(&found, "total_tokens").1, Some(7802.0 + 1030.0));
-    let chain = [at(&format!("{stem}-linear-history.trajectory.json")), at(&format!("{stem}-linear-history.trajectory.cont-1.json"))];
+    let chain = [
+        at(&format!("{stem}-linear-history.trajectory.json")),
+        at(&format!("{stem}-linear-history.trajectory.cont-1.json")),
+    ];
     let found = report(&[&chain[0], &chain[1]]);
     assert_eq!((&found["runs"]["total"], &found["counts"]["attempts"]), (&1.into(), &7.into()));
     assert_eq!(figure(&found, "total_tokens").1, Some(2252.0 + 160.0 + 4250.0 + 530.0));

@@ -27,7 +27,10 @@ fn an_exception_without_a_reward_is_an_error_with_its_type() {
     let found = report(&[&fixture("harbor/job/mail__ccccccc/result.json")]);
     assert_eq!(found["runs"]["failed"], 1);
     let folder = Folder::new();
-    let config = folder.file("c.json", r#"{"evaluation": {"final_passed": "final.end_reason != 'AgentTimeoutError'"}}"#);
+    let config = folder.file(
+        "c.json",
+        r#"{"evaluation": {"final_passed": "final.end_reason != 'AgentTimeoutError'"}}"#,
+    );
     let found = report(&[&fixture("harbor/job/mail__ccccccc/result.json"), "-c", &config]);
     assert_eq!(found["runs"]["failed"], 1);
 }

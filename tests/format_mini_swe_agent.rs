@@ -56,7 +56,10 @@ fn real_trajectories_are_known_with_their_exit_codes() {
 fn the_four_real_runs_have_their_calls_tokens_and_cost() {
     let Some(path) = shared("data/mini_swe_agent/gemini3pro_run") else { return };
     let found = json(&["inspect", path.to_str().unwrap()]);
-    assert_eq!((&found["runs"], &found["attempts"], &found["turns"]), (&4.into(), &67.into(), &67.into()));
+    assert_eq!(
+        (&found["runs"], &found["attempts"], &found["turns"]),
+        (&4.into(), &67.into(), &67.into())
+    );
     let report = report(&[path.to_str().unwrap()]);
     let (_, cost, _) = figure(&report, "cost_usd");
     assert!((cost.unwrap() - 0.506_957).abs() < 1e-9, "{cost:?}");

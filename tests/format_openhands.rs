@@ -22,7 +22,10 @@ fn text(path: &str) -> String {
 fn exit_codes_texts_and_the_runs_own_error_are_failures_of_their_kind() {
     let found = report(&[&fixture("openhands/output.jsonl")]);
     assert_eq!(found["runs"]["total"], 3);
-    assert_eq!((&found["runs"]["completed"], &found["runs"]["failed"], &found["runs"]["unknown"]), (&1.into(), &1.into(), &1.into()));
+    assert_eq!(
+        (&found["runs"]["completed"], &found["runs"]["failed"], &found["runs"]["unknown"]),
+        (&1.into(), &1.into(), &1.into())
+    );
     let types = &found["distributions"]["error_type"];
     assert_eq!((&types["exit_code"], &types["unspecified"]), (&1.into(), &1.into()), "{types:#}");
     // The fifth response led to no event, and is counted too.

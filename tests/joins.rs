@@ -11,8 +11,8 @@
 mod cli;
 mod support;
 
-use serde_json::{Value, json as value};
 use cli::{Folder, figures_are, json, report, run, run_with_input, warning};
+use serde_json::{Value, json as value};
 use support::shared;
 
 /// Issues of an inspection: code and how often.
@@ -51,7 +51,8 @@ fn outcome(resolved: bool) -> String {
 }
 
 fn results(resolved: &[&str], unresolved: &[&str]) -> String {
-    value!({"total_instances": 9, "resolved_ids": resolved, "unresolved_ids": unresolved}).to_string()
+    value!({"total_instances": 9, "resolved_ids": resolved, "unresolved_ids": unresolved})
+        .to_string()
 }
 
 fn outcomes(report: &Value) -> [u64; 3] {
@@ -74,7 +75,12 @@ fn the_report_beside_each_trajectory_says_whether_it_is_resolved() {
     assert!(has_issue(&inspected, "outcomes_joined", 4), "{:?}", issues(&inspected));
     let file = left_out(&inspected, "django__django-11163/report.json");
     assert_eq!(file["left_out_as"], "sidecar");
-    assert!(file["left_out"].as_str().unwrap().contains("1 outcome, 1 of runs among the inputs, 1 joined"));
+    assert!(
+        file["left_out"]
+            .as_str()
+            .unwrap()
+            .contains("1 outcome, 1 of runs among the inputs, 1 joined")
+    );
     assert_eq!(left_out(&inspected, "preds.json")["left_out_as"], "not_a_trace");
 }
 
@@ -104,10 +110,20 @@ fn restarts_of_a_batch_are_told_and_marked_on_their_runs() {
 
     let folder = Folder::new();
     folder.file("trajs/x__y-1.traj.json", trajectory("x__y-1", "ls"));
-    folder.file("trajs/exit_statuses_1.yaml", "instances_by_exit_status:\n  RetryError:\n  - x__y-1\n");
-    folder.file("trajs/exit_statuses_2.yaml", "instances_by_exit_status:\n  Submitted:\n  - x__y-1\n");
+    folder.file(
+        "trajs/exit_statuses_1.yaml",
+        "instances_by_exit_status:\n  RetryError:\n  - x__y-1\n",
+    );
+    folder.file(
+        "trajs/exit_statuses_2.yaml",
+        "instances_by_exit_status:\n  Submitted:\n  - x__y-1\n",
+    );
     let found = report(&[&folder.at(""), "--by", "tag:earlier_exit_status"]);
-    assert_eq!(found["groups"][0]["by"]["tag:earlier_exit_status"], "RetryError", "{:#}", found["groups"]);
+    assert_eq!(
+        found["groups"][0]["by"]["tag:earlier_exit_status"], "RetryError",
+        "{:#}",
+        found["groups"]
+    );
 }
 
 #[test]
@@ -218,7 +234,8 @@ fn the_result_does_not_depend_on_threads_or_on_the_order_of_inputs() {
 #[test]
 fn files_of_outcomes_alone_are_an_error_that_says_what_is_missing() {
     let folder = Folder::new();
-    let table = folder.file("t.csv", "instance_id,resolved,patch_applied\na,True,True\nb,False,True\n");
+    let table =
+        folder.file("t.csv", "instance_id,resolved,patch_applied\na,True,True\nb,False,True\n");
     let report_file = folder.file("report.json", outcome(true));
     run(&["inspect", &table]).refused(2, &["no trajectory", "--format runs-table"]);
     run(&["inspect", &report_file]).refused(2, &["no trajectory", "give the trajectories too"]);
@@ -243,7 +260,8 @@ fn what_a_file_adds_is_seen_by_expressions_and_as_a_tag() {
     let folder = Folder::new();
     folder.file("a.traj.json", trajectory("a", "ls"));
     folder.file("index.json", r#"{"a": {"cost": 7.5, "resolved": true}}"#);
-    let config = folder.file("agenteval.json", r#"{"evaluation": {"final_passed": "final.resolved == true"}}"#);
+    let config = folder
+        .file("agenteval.json", r#"{"evaluation": {"final_passed": "final.resolved == true"}}"#);
     let found = report(&[&folder.at(""), "-c", &config, "--by", "tag:outcome_from"]);
     assert_eq!(outcomes(&found), [1, 0, 0]);
     assert_eq!(found["groups"][0]["by"]["tag:outcome_from"], "index.json", "{:#}", found["groups"]);
@@ -287,7 +305,10 @@ fn a_trial_and_its_trajectory_are_one_run_and_a_result_alone_is_one_too() {
 fn an_agents_own_record_beside_its_atif_trajectory_is_not_a_second_run() {
     let folder = Folder::new();
     for name in ["result.json", "agent/trajectory.json"] {
-        let text = std::fs::read(format!("{}/fixtures/harbor/job/calc__aaaaaaa/{name}", env!("CARGO_MANIFEST_DIR")));
+        let text = std::fs::read(format!(
+            "{}/fixtures/harbor/job/calc__aaaaaaa/{name}",
+            env!("CARGO_MANIFEST_DIR")
+        ));
         folder.file(&format!("calc__aaaaaaa/{name}"), text.unwrap());
     }
     folder.file("calc__aaaaaaa/agent/mini.trajectory.json", trajectory("calc", "ls"));

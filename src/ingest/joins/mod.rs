@@ -111,7 +111,10 @@ impl Joins {
         };
         let file = self.push(beside, said.heads);
         for (task, status) in said.statuses {
-            self.statuses.entry(task).or_default().push((file, status));
+            let known = self.statuses.entry(task).or_default();
+            if known.last().is_none_or(|(last, _)| *last != file) {
+                known.push((file, status));
+            }
         }
     }
 
@@ -141,7 +144,12 @@ impl Joins {
 
     fn push(&mut self, beside: Beside, heads: Vec<Head>) -> usize {
         let file = self.files.len();
+        // The same thing said again in one file is nothing new.
+        let mut said = HashSet::new();
         for head in heads {
+            if head.task.is_some() && !said.insert((head.task.clone(), head.adds.success)) {
+                continue;
+            }
             let at = self.known.len();
             if let Some(task) = head.task.clone() {
                 self.by_task.entry(task).or_default().push(at);

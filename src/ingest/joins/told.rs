@@ -128,13 +128,14 @@ impl Joins {
                 issues.push(issue.times(count));
             }
         }
-        let several = |known: &&Known| {
-            known.head.place == Whose::BelowFolder && count(&known.joined) > 1
-        };
+        let several =
+            |known: &&Known| known.head.place == Whose::BelowFolder && count(&known.joined) > 1;
         if let Some(first) = self.known.iter().find(several) {
             let message = "a trial has several trajectories that do not refer to each other: each is a run with the trial's reward";
             let all = self.known.iter().filter(several).count() as u64;
-            issues.push(Issue::warning("several_runs_of_trial", place(first.file), message).times(all));
+            issues.push(
+                Issue::warning("several_runs_of_trial", place(first.file), message).times(all),
+            );
         }
         issues
     }

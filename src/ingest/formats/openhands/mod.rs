@@ -19,7 +19,7 @@ use super::{Assembler, Fate, Format, Parsed, Probe, Reader, Record, Refusal};
 use crate::config::ReadOptions;
 use crate::ingest::assemble::tally::Tally;
 use crate::model::{Severity, Trajectory};
-use run::Events;
+use run::{Events, What};
 
 /// Runs of OpenHands.
 pub const OPENHANDS: Format = Format {
@@ -69,7 +69,6 @@ struct OpenHands {
 /// Events of one file.
 struct Log {
     folder: PathBuf,
-    /// The run's name, where the file's or the folder's says one.
     events: Events,
 }
 
@@ -132,14 +131,15 @@ impl OpenHands {
         };
         let Some(log) = self.logs.get_mut(at) else { return Ok(Fate::Used) };
         let event = match kind {
-            Some(kind) if !v0 => sdk::event(record.bytes, &kind)?,
+            Some(kind) if !v0 => Some(sdk::event(record.bytes, &kind)?),
             _ => v0::event(record.bytes)?,
         };
         log.events.bytes(record.bytes);
         Ok(match event {
             Some(event) => {
+                let step = !matches!(event.what, What::Other);
                 log.events.push(event);
-                Fate::Used
+                if step { Fate::Used } else { Fate::Ignored("no_step") }
             }
             None => Fate::Ignored("no_step"),
         })

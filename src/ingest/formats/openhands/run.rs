@@ -60,6 +60,8 @@ pub(super) enum What {
     State(String),
     /// The run broke.
     Broke { kind: Option<String>, said: String },
+    /// Something that is no step; its time is that of the run.
+    Other,
     /// What was used so far: latest counts.
     Used { tokens: Option<Tokens>, cost: Option<f64> },
 }
@@ -110,7 +112,7 @@ impl Events {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.events.is_empty()
+        self.events.iter().all(|event| matches!(event.what, What::Other))
     }
 
     /// Gives the agent's events the usage of their response, and takes what was given out of `usages`.
@@ -247,7 +249,7 @@ impl Seen {
         }
         let id = event.id.clone();
         match event.what {
-            What::Said => {}
+            What::Said | What::Other => {}
             What::Words(words) => self.words = Some(words),
             What::Call { id: call, name, arguments } => {
                 let key = call.or_else(|| id.as_ref().map(|own| format!("event-{own}")));

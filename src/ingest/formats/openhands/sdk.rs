@@ -99,8 +99,8 @@ fn raw_kind(record: &[u8]) -> &[u8] {
     found
 }
 
-/// Reads one event; `None` where it is no part of any figure.
-pub(super) fn event(bytes: &[u8], kind: &str) -> Result<Option<Event>, Refusal> {
+/// Reads one event.
+pub(super) fn event(bytes: &[u8], kind: &str) -> Result<Event, Refusal> {
     let wire: Wire<'_> = serde_json::from_slice(bytes)?;
     let own = |raw: Option<&RawValue>| raw.and_then(label).map(|text| text.into_owned());
     let mut model = None;
@@ -126,14 +126,11 @@ pub(super) fn event(bytes: &[u8], kind: &str) -> Result<Option<Event>, Refusal> 
         "ConversationErrorEvent" => {
             What::Broke { kind: own(wire.code), said: own(wire.detail).unwrap_or_default() }
         }
-        "ConversationStateUpdateEvent" => match state(&wire, &mut model) {
-            Some(what) => what,
-            None => return Ok(None),
-        },
+        "ConversationStateUpdateEvent" => state(&wire, &mut model).unwrap_or(What::Other),
         "PauseEvent" => What::State("paused".to_owned()),
-        _ => return Ok(None),
+        _ => What::Other,
     };
-    Ok(Some(Event {
+    Ok(Event {
         id: own(wire.id),
         cause: own(wire.action_id),
         stamp: own(wire.timestamp),
@@ -141,7 +138,7 @@ pub(super) fn event(bytes: &[u8], kind: &str) -> Result<Option<Event>, Refusal> 
         model,
         what,
         ..Event::default()
-    }))
+    })
 }
 
 fn action(wire: &Wire<'_>) -> What {

@@ -117,13 +117,13 @@ fn of(wire: &Wire<'_>) -> Option<Event> {
         what,
     };
     if let Some(kind) = wire.observation.and_then(text) {
-        return observation(wire, &tool, &kind).map(event);
+        return Some(event(observation(wire, &tool, &kind).unwrap_or(What::Other)));
     }
     let kind = wire.action.and_then(text)?;
     let source = wire.source.and_then(text);
     let agents = source.is_none_or(|source| source == "agent");
     let what = match kind.as_ref() {
-        "message" if agents => What::Words(own(wire.message)?),
+        "message" if agents => What::Words(own(wire.message).unwrap_or_default()),
         "finish" | "reject" => {
             let args = wire.args.and_then(read::<Finish<'_>>).unwrap_or_default();
             let completed = own(args.task_completed).and_then(|done| done.parse().ok());
@@ -132,7 +132,7 @@ fn of(wire: &Wire<'_>) -> Option<Event> {
             What::Finish { words, completed }
         }
         "think" if agents => What::Said,
-        kind if NO_CALLS.contains(&kind) || !agents => return None,
+        kind if NO_CALLS.contains(&kind) || !agents => What::Other,
         kind => What::Call {
             id: own(tool.tool_call_id),
             name: own(tool.function_name).or_else(|| Some(kind.to_owned())),
