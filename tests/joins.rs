@@ -203,6 +203,28 @@ fn members_of_a_zip_are_joined_like_files_of_a_folder() {
     assert_eq!(outcomes(&found), [1, 1, 0]);
 }
 
+/// What is too large to be held is opened once more, also inside an archive.
+#[test]
+fn large_trajectories_are_read_again_when_all_outcomes_are_known() {
+    let folder = Folder::new();
+    let large = trajectory("a", &format!("echo {}", "x".repeat(5 << 20)));
+    folder.file("plain/a.traj.json", &large);
+    folder.file("plain/results.json", results(&["a"], &[]));
+    assert_eq!(outcomes(&report(&[&folder.at("plain")])), [1, 0, 0]);
+    let path = folder.path().join("runs.zip");
+    let mut zip = zip::ZipWriter::new(std::fs::File::create(&path).unwrap());
+    let options = zip::write::SimpleFileOptions::default();
+    for (name, text) in [("a.traj.json", &large), ("results.json", &results(&["a"], &[]))] {
+        zip.start_file(name, options).unwrap();
+        std::io::Write::write_all(&mut zip, text.as_bytes()).unwrap();
+    }
+    zip.finish().unwrap();
+    let inspected = json(&["inspect", path.to_str().unwrap()]);
+    assert_eq!(inspected["runs"], 1);
+    assert!(has_issue(&inspected, "outcomes_joined", 1), "{:?}", issues(&inspected));
+    assert_eq!(outcomes(&report(&[path.to_str().unwrap()])), [1, 0, 0]);
+}
+
 #[test]
 fn a_run_through_standard_input_is_joined_too() {
     let folder = Folder::new();

@@ -7,6 +7,7 @@
 //! outcomes are joined from the trial's result, errors are read from texts and marked so.
 //! Refuses: sums at the end of a trajectory where steps record their own usage.
 
+mod step;
 mod wire;
 
 use std::collections::{BTreeMap, HashMap, HashSet};

@@ -1,21 +1,16 @@
 //! What one ATIF document says: its head, and its steps as they happened.
 //!
-//! Owns the fields of all versions and the errors that texts tell: a flag or an exit code in `extra`
-//! or in a JSON result, an exit code at the edge of an observation, and what starts with `ERROR` or
-//! `Error:` or says that the answer could not be parsed. An agent's observation without a call is one
-//! action whose call stands in the text of its message.
+//! Owns the fields of all versions, which steps are copies, and subagents inside a document.
 
 use std::path::{Path, PathBuf};
 
 use serde_json::value::RawValue;
 
-use super::super::coding::{edge_exit_code, message};
-use super::super::evidence::{exception_class, exit_error, flagged_error};
-use super::super::raw::{is_true, label, number, raw_fields, read as value, text};
-use super::super::transcript::{Answer, Call, Transcript, Turn};
+use super::super::raw::{is_true, label, number, raw_fields, read as value};
 use super::super::{Record, Refusal};
+use super::step::{Step, WireStep, add_step};
 use crate::ingest::assemble::tally::Tally;
-use crate::model::{ErrorInfo, ErrorOrigin, Final, Place, Severity, Stamp, Tokens, Trajectory};
+use crate::model::{Final, Place, Severity, Tokens, Trajectory};
 
 raw_fields! {
     /// A document.
@@ -35,41 +30,6 @@ raw_fields! {
 raw_fields! {
     /// Sums.
     Sums { total_prompt_tokens, total_completion_tokens, total_cached_tokens, total_cost_usd }
-}
-raw_fields! {
-    /// One step.
-    WireStep {
-        timestamp, source, message, tool_calls, observation, metrics, is_copied_context,
-        llm_call_count,
-    }
-}
-raw_fields! {
-    /// One call.
-    WireCall { tool_call_id, function_name, arguments }
-}
-raw_fields! {
-    /// What came of a step.
-    Observation { results }
-}
-raw_fields! {
-    /// One result.
-    Outcome { source_call_id, content, subagent_trajectory_ref, extra }
-}
-raw_fields! {
-    /// What some writers say of a result.
-    Extra { error, exit_code }
-}
-raw_fields! {
-    /// Usage of a step.
-    Metrics { prompt_tokens, completion_tokens, cached_tokens, cost_usd }
-}
-raw_fields! {
-    /// A subagent's document, by any of its names.
-    WireReference { trajectory_id, session_id, trajectory_path }
-}
-raw_fields! {
-    /// A part of a content.
-    Part { text }
 }
 
 /// One document without a borrow.
@@ -120,31 +80,6 @@ impl Reference {
     }
 }
 
-/// One step of the agent.
-#[derive(Default)]
-pub(super) struct Step {
-    pub(super) stamp: Option<Stamp<'static>>,
-    pub(super) words: Option<String>,
-    turn: Option<Turn<'static>>,
-    calls: Vec<Call<'static>>,
-    answers: Vec<Answer<'static>>,
-}
-
-impl Step {
-    /// Adds its turn, calls and results.
-    pub(super) fn add(self, transcript: &mut Transcript<'static>) {
-        if let Some(turn) = self.turn {
-            transcript.turn(turn);
-        }
-        for call in self.calls {
-            transcript.call(call);
-        }
-        for answer in self.answers {
-            transcript.answer(answer);
-        }
-    }
-}
-
 impl Document {
     pub(super) fn folder(&self) -> &Path {
         self.path.parent().unwrap_or(Path::new(""))
@@ -177,7 +112,8 @@ impl Document {
     }
 }
 
-fn own(raw: Option<&RawValue>) -> Option<String> {
+/// A simple value as text.
+pub(super) fn own(raw: Option<&RawValue>) -> Option<String> {
     raw.and_then(label).map(|text| text.into_owned())
 }
 
@@ -250,150 +186,8 @@ fn document(
     Ok(document)
 }
 
-fn add_step(wire: &WireStep<'_>, steps: &mut Vec<Happened>) {
-    let observation = wire.observation.and_then(value::<Observation<'_>>).unwrap_or_default();
-    let outcomes = observation.results.and_then(value::<Vec<Outcome<'_>>>).unwrap_or_default();
-    let agents = wire.source.and_then(text).is_some_and(|source| source == "agent");
-    let references: Vec<Reference> = outcomes
-        .iter()
-        .filter_map(|outcome| outcome.subagent_trajectory_ref)
-        .flat_map(|raw| value::<Vec<WireReference<'_>>>(raw).unwrap_or_default())
-        .map(|wire| Reference {
-            trajectory: own(wire.trajectory_id),
-            session: own(wire.session_id),
-            path: own(wire.trajectory_path),
-        })
-        .collect();
-    let stamp = own(wire.timestamp).map(|stamp| Stamp::Text(stamp.into()));
-    let mut step = Step { stamp, ..Step::default() };
-    if agents {
-        agents_step(wire, &outcomes, &mut step);
-    }
-    steps.push(Happened::Step(Box::new(step)));
-    if !references.is_empty() {
-        steps.push(Happened::Subagents(references));
-    }
-}
-
-fn agents_step(wire: &WireStep<'_>, outcomes: &[Outcome<'_>], step: &mut Step) {
-    let said = wire.message.map(words).filter(|words| !words.is_empty());
-    let metrics = wire.metrics.and_then(value::<Metrics<'_>>).unwrap_or_default();
-    // A step of which it is recorded that no model was asked is no turn.
-    if wire.llm_call_count.and_then(number) != Some(0.0) {
-        step.turn = Some(Turn {
-            content: wire.message.map(|raw| raw.get().to_owned().into()),
-            tokens: tokens([
-                metrics.prompt_tokens,
-                metrics.completion_tokens,
-                metrics.cached_tokens,
-            ]),
-            cost_usd: metrics.cost_usd.and_then(number).filter(|cost| *cost > 0.0),
-            at: step.stamp.clone(),
-            error: None,
-        });
-    }
-    let calls = wire.tool_calls.and_then(value::<Vec<WireCall<'_>>>).unwrap_or_default();
-    for call in &calls {
-        step.calls.push(Call {
-            id: own(call.tool_call_id).map(Into::into),
-            name: own(call.function_name).map(Into::into),
-            arguments: call.arguments.map(|raw| raw.get().to_owned().into()),
-            at: step.stamp.clone(),
-            ..Call::default()
-        });
-    }
-    answers(&calls, outcomes, step);
-    // What the agent wrote in its message was run, although it is not told apart as a call.
-    if calls.is_empty() && !step.answers.is_empty() {
-        let arguments = wire.message.map(|raw| raw.get().to_owned().into());
-        let at = step.stamp.clone();
-        step.calls = step
-            .answers
-            .iter()
-            .map(|_| Call {
-                arguments: Clone::clone(&arguments),
-                at: at.clone(),
-                ..Call::default()
-            })
-            .collect();
-    }
-    step.words = said;
-}
-
-/// Gives each call its result: by id, and what has none in order; one text for several calls is the
-/// result of the last, and the others ended too.
-fn answers(calls: &[WireCall<'_>], outcomes: &[Outcome<'_>], step: &mut Step) {
-    let mut open: Vec<Option<String>> = calls.iter().map(|call| own(call.tool_call_id)).collect();
-    let mut nameless = Vec::new();
-    for outcome in outcomes {
-        let id = own(outcome.source_call_id);
-        match id.as_ref().and_then(|id| open.iter().position(|have| have.as_ref() == Some(id))) {
-            Some(at) => {
-                open.remove(at);
-                step.answers.push(answer(id, outcome));
-            }
-            None if outcome.content.is_some() || outcome.extra.is_some() => nameless.push(outcome),
-            None => {}
-        }
-    }
-    if nameless.is_empty() {
-        return;
-    }
-    // More calls than texts: the first ones ended without a text of their own.
-    let without = open.len().saturating_sub(nameless.len());
-    for id in open.drain(..without) {
-        step.answers.push(Answer { id: id.map(Into::into), ..Answer::default() });
-    }
-    for (nth, outcome) in nameless.into_iter().enumerate() {
-        step.answers.push(answer(open.get(nth).cloned().flatten(), outcome));
-    }
-}
-
-fn answer(id: Option<String>, outcome: &Outcome<'_>) -> Answer<'static> {
-    Answer {
-        id: id.map(Into::into),
-        content: outcome.content.map(|raw| raw.get().to_owned().into()),
-        error: failed(outcome),
-        ..Answer::default()
-    }
-}
-
-/// The error that a result tells.
-fn failed(outcome: &Outcome<'_>) -> Option<ErrorInfo<'static>> {
-    let said = outcome.content.map(words).unwrap_or_default();
-    let extra = outcome.extra.and_then(value::<Extra<'_>>).unwrap_or_default();
-    #[expect(clippy::cast_possible_truncation, reason = "exit codes are small")]
-    let code = extra.exit_code.and_then(number).map(|code| code as i64);
-    let flagged = outcome.extra.and_then(|raw| flagged_error(raw.get()));
-    if let Some(error) = flagged.or_else(|| flagged_error(&said)) {
-        return Some(ErrorInfo {
-            message: error.message.or_else(|| Some(message(&said))),
-            ..error
-        });
-    }
-    if let Some(error) = extra.error.and_then(label) {
-        let kind = exception_class(&error).map(|class| class.to_owned().into());
-        let origin = ErrorOrigin::Recorded;
-        return Some(ErrorInfo { kind, message: Some(message(&error)), origin });
-    }
-    if let Some(code) = code.or_else(|| edge_exit_code(&said)) {
-        return exit_error(code, Some(message(&said)));
-    }
-    let start = said.trim_start();
-    let unparsed = start.starts_with("Previous response had parsing errors");
-    let error = unparsed || start.starts_with("ERROR") || start.starts_with("Error:");
-    error.then(|| ErrorInfo {
-        kind: match unparsed {
-            true => Some("invalid_response".into()),
-            false => exception_class(start).map(|class| class.to_owned().into()),
-        },
-        message: Some(message(start)),
-        origin: ErrorOrigin::Text,
-    })
-}
-
 /// Tokens out of prompt (what a cache served among them), completion and cached.
-fn tokens([prompt, completion, cached]: [Option<&RawValue>; 3]) -> Option<Tokens> {
+pub(super) fn tokens([prompt, completion, cached]: [Option<&RawValue>; 3]) -> Option<Tokens> {
     let amount = |raw: Option<&RawValue>| raw.and_then(number).filter(|n| *n >= 0.0);
     let prompt = amount(prompt).unwrap_or(0.0);
     let completion = amount(completion).unwrap_or(0.0);
@@ -405,14 +199,4 @@ fn tokens([prompt, completion, cached]: [Option<&RawValue>; 3]) -> Option<Tokens
         output: completion,
         ..Tokens::default()
     })
-}
-
-/// The text of a content: a string, or the texts of its parts.
-fn words(content: &RawValue) -> String {
-    if let Some(text) = text(content) {
-        return text.into_owned();
-    }
-    let parts = value::<Vec<Part<'_>>>(content).unwrap_or_default();
-    let texts: Vec<_> = parts.iter().filter_map(|part| part.text.and_then(text)).collect();
-    texts.join("\n")
 }

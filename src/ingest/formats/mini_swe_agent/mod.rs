@@ -6,17 +6,19 @@
 //! status says how the run ended, never that it succeeded: outcomes stand in files beside it.
 //! Refuses: costs added up twice (the run's own sum counts, where it is recorded).
 
+mod message;
+
 use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 
-use super::coding::{ended_by, message, task_of};
-use super::evidence::exit_error;
+use super::coding::{ended_by, message as shortened, task_of};
 use super::raw::{label, number, object, quoted, raw_fields, read, text};
-use super::transcript::{Answer, Call, Transcript, Turn};
+use super::transcript::{Answer, Call, Transcript};
 use super::{Format, Parsed, Probe, Reader, Record, Refusal};
 use crate::config::ReadOptions;
-use crate::model::{EndRule, ErrorInfo, ErrorOrigin, Final, Issue, Stamp, Tokens, Trajectory};
+use crate::model::{EndRule, ErrorInfo, ErrorOrigin, Final, Issue, Stamp, Trajectory};
+use message::{Extra, Message, answer, calls, json, turn, words};
 
 /// Trajectories of mini-swe-agent.
 pub const MINI_SWE_AGENT: Format = Format {
@@ -50,7 +52,9 @@ fn detect(probe: &Probe<'_>) -> bool {
         return probe.any_has(&["role", "content"]) && marked(&MARKS);
     }
     probe.any_has(&["info", "messages", "trajectory_format"])
-        || (probe.any_has(&["info", "messages"]) && marked(&["\"mini_version\""]))
+        || (probe.any_has(&["info", "messages"])
+            // The last key may be cut off with the first block of a file.
+            && marked(&["\"mini_version\"", "\"model_stats\""]))
 }
 
 raw_fields! {
@@ -73,38 +77,6 @@ raw_fields! {
     /// The model.
     Model { model_name }
 }
-raw_fields! {
-    /// One message.
-    Message { role, content, extra, tool_call_id }
-}
-raw_fields! {
-    /// What the program knows beside the text.
-    Extra {
-        actions, response, cost, timestamp, returncode, exception_info, exit_status, submission,
-        interrupt_type,
-    }
-}
-raw_fields! {
-    /// One parsed command.
-    Action { command, tool_call_id }
-}
-raw_fields! {
-    /// The answer of the provider.
-    Response { created, usage }
-}
-raw_fields! {
-    /// Tokens of a request.
-    Usage { prompt_tokens, completion_tokens, cost, prompt_tokens_details }
-}
-raw_fields! {
-    /// Those that a cache served.
-    Cached { cached_tokens }
-}
-raw_fields! {
-    /// A part of a content.
-    Part { text }
-}
-
 fn read_run<'r>(record: &Record<'r>, options: &ReadOptions) -> Result<Parsed<'r>, Refusal> {
     let bare = record.bytes.trim_ascii_start().first() == Some(&b'[');
     let (run, messages): (Run<'r>, Vec<Message<'r>>) = if bare {
@@ -242,7 +214,7 @@ fn messages_of<'r>(
                 } else if misformed || refused {
                     let error = ErrorInfo {
                         kind: Some(Cow::Borrowed("format_error")),
-                        message: Some(self::message(said.lines().next().unwrap_or_default())),
+                        message: Some(shortened(said.lines().next().unwrap_or_default())),
                         origin: ErrorOrigin::Text,
                     };
                     let name = Some(Cow::Borrowed("bash"));
@@ -255,151 +227,9 @@ fn messages_of<'r>(
     }
 }
 
-fn turn<'r>(message: &Message<'r>, extra: &Extra<'r>, costs: bool) -> Turn<'r> {
-    let response = extra.response.and_then(read::<Response<'r>>).unwrap_or_default();
-    let usage = response.usage.and_then(read::<Usage<'r>>).unwrap_or_default();
-    let at = extra.timestamp.or(response.created).and_then(number).filter(|at| *at > 0.0);
-    let cost = extra.cost.or(usage.cost).and_then(number).filter(|cost| costs && *cost >= 0.0);
-    Turn {
-        content: message.content.map(json),
-        tokens: tokens(&usage),
-        cost_usd: cost,
-        at: at.map(Stamp::Number),
-        error: None,
-    }
-}
-
-fn tokens(usage: &Usage<'_>) -> Option<Tokens> {
-    let amount = |raw: Option<&RawValue>| raw.and_then(number).filter(|n| *n >= 0.0);
-    let (input, output) = (amount(usage.prompt_tokens), amount(usage.completion_tokens));
-    let cached = usage.prompt_tokens_details.and_then(read::<Cached<'_>>);
-    let cached = cached.and_then(|cached| amount(cached.cached_tokens)).unwrap_or(0.0);
-    let cached = cached.min(input.unwrap_or(0.0));
-    (input.is_some() || output.is_some()).then(|| Tokens {
-        input: input.unwrap_or(0.0) - cached,
-        cache_read: cached,
-        output: output.unwrap_or(0.0),
-        ..Tokens::default()
-    })
-}
-
-/// The commands of an answer: those the program parsed, else the one in its fenced block.
-fn calls<'r>(message: &Message<'r>, extra: &Extra<'r>) -> Vec<Call<'r>> {
-    let name = || Some(Cow::Borrowed("bash"));
-    if let Some(actions) = extra.actions.and_then(read::<Vec<Action<'r>>>) {
-        return actions
-            .iter()
-            .map(|action| Call {
-                id: action.tool_call_id.and_then(label),
-                name: name(),
-                arguments: Some(Cow::Owned(object(&[(
-                    "command",
-                    action.command.map(RawValue::get),
-                )]))),
-                ..Call::default()
-            })
-            .collect();
-    }
-    let said = words(message.content);
-    let commands = fenced(&said);
-    match commands.as_slice() {
-        [command] => vec![Call {
-            name: name(),
-            arguments: Some(Cow::Owned(object(&[("command", Some(&quoted(command)))]))),
-            ..Call::default()
-        }],
-        _ => Vec::new(),
-    }
-}
-
-/// The commands in fenced blocks that are marked as commands.
-fn fenced(text: &str) -> Vec<&str> {
-    let mut found = Vec::new();
-    let mut rest = text;
-    while let Some(at) = rest.find("```") {
-        let Some(behind) = rest.get(at + 3..) else { break };
-        let line = behind.find('\n').unwrap_or(behind.len());
-        let mark = behind.get(..line).unwrap_or_default().trim();
-        let Some(inside) = behind.get(line..) else { break };
-        // A block that is no command is closed by the next fence too.
-        let Some(end) = inside.find("\n```") else { break };
-        if matches!(mark, "bash" | "mswea_bash_command") {
-            found.push(inside.get(..end).unwrap_or_default().trim());
-        }
-        rest = inside.get(end + 4..).unwrap_or_default();
-    }
-    found
-}
-
-/// What the reply to a command says.
-fn answer<'r>(reply: &Message<'r>, extra: &Extra<'r>, said: &str) -> Answer<'r> {
-    let exception = extra.exception_info.and_then(text).filter(|said| !said.is_empty());
-    let code = extra.returncode.and_then(number);
-    #[expect(clippy::cast_possible_truncation, reason = "exit codes are small")]
-    let code = code.map(|code| code as i64).or_else(|| {
-        let behind = said.trim_start().strip_prefix("<returncode>")?;
-        behind.split('<').next()?.trim().parse().ok()
-    });
-    let late = said.starts_with("The last command <command>") && said.contains("timed out");
-    let error = match (exception, code) {
-        (Some(exception), _) => {
-            let kind = super::evidence::exception_class(&exception).map(str::to_owned);
-            let kind =
-                kind.or_else(|| exception.contains("timed out").then(|| "timeout".to_owned()));
-            let message = Some(message(&exception));
-            Some(ErrorInfo { kind: kind.map(Cow::Owned), message, ..ErrorInfo::default() })
-        }
-        (None, Some(code)) => exit_error(code, Some(output(said))),
-        (None, None) if late => Some(ErrorInfo {
-            kind: Some(Cow::Borrowed("timeout")),
-            message: Some(message(said)),
-            origin: ErrorOrigin::Text,
-        }),
-        (None, None) => None,
-    };
-    Answer {
-        id: reply.tool_call_id.and_then(label),
-        content: reply.content.map(json),
-        error,
-        ..Answer::default()
-    }
-}
-
-/// What a command printed.
-fn output(said: &str) -> Cow<'static, str> {
-    let inside = said.split_once("<output>").map_or(said, |(_, rest)| rest);
-    message(inside.trim_end().strip_suffix("</output>").unwrap_or(inside))
-}
-
-/// The text of a content: a string, or the texts of its parts.
-fn words(content: Option<&RawValue>) -> Cow<'_, str> {
-    let Some(content) = content else { return Cow::Borrowed("") };
-    if let Some(text) = text(content) {
-        return text;
-    }
-    let parts = read::<Vec<Part<'_>>>(content).unwrap_or_default();
-    let texts: Vec<Cow<'_, str>> =
-        parts.iter().filter_map(|part| part.text.and_then(text)).collect();
-    Cow::Owned(texts.join("\n"))
-}
-
-fn json(raw: &RawValue) -> Cow<'_, str> {
-    Cow::Borrowed(raw.get())
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{fenced, is_exception};
-
-    #[test]
-    fn commands_stand_in_marked_blocks_alone() {
-        let said = "see:\n```python\nx = 1\n```\nthen\n```bash\nls\n```";
-        assert_eq!(fenced(said), ["ls"]);
-        assert_eq!(fenced("```mswea_bash_command\na &&\nb\n```").len(), 1);
-        assert!(fenced("```bash\nnever closed").is_empty());
-        assert!(fenced("no block").is_empty());
-        assert_eq!(fenced("```bash\na\n```\n```bash\nb\n```").len(), 2);
-    }
+    use super::is_exception;
 
     #[test]
     fn limits_are_no_exceptions() {
