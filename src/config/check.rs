@@ -16,10 +16,11 @@ use crate::model::{Better, METRIC_NAMES, MetricName, Unit, nearest, resolve_metr
 
 /// Reads, checks and compiles a config.
 pub(super) fn read(bytes: &[u8], name: &str) -> Result<EvalConfig, ConfigError> {
-    let text = parse::utf8(bytes, name)?;
-    let node = parse::sound(text, name)?;
+    let text = parse::utf8(bytes, name, "eval config")?;
+    let example = "{\"task_name\": \"...\", \"evaluation\": {...}}";
+    let node = parse::sound(text, name, "eval config", example)?;
     keys::check(&node, text, name)?;
-    let wire = parse::shape(text, name, &node)?;
+    let wire: wire::Config = parse::shape(text, name, &node)?;
     let check = Check { text, name, node: &node };
     let evaluation = wire.evaluation.unwrap_or_default();
     let limits = wire.limits.unwrap_or_default();

@@ -45,6 +45,12 @@ impl ConfigError {
         self
     }
 
+    /// The fault by its pointer alone, where the text that was checked is not the file's own.
+    pub(super) fn without_place(mut self) -> Self {
+        (self.line, self.shown) = (None, None);
+        self
+    }
+
     /// The error with a caret under its place in the file. Plain text, without colour.
     #[must_use]
     pub fn render(&self) -> String {

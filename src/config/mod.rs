@@ -10,6 +10,7 @@ use std::sync::Arc;
 mod check;
 mod error;
 mod keys;
+pub mod mapping;
 mod parse;
 mod plan;
 mod schema;
@@ -19,6 +20,7 @@ mod used;
 mod wire;
 
 pub use error::ConfigError;
+pub use mapping::{MAPPING_SCHEMA, Mapping, mapping_schema};
 pub use parse::MAX_CONFIG;
 pub use plan::{Plan, PlanError, PlanTask};
 pub use schema::config_schema;
@@ -36,6 +38,8 @@ pub struct ReadOptions {
     pub raw_attempts: bool,
     /// The task plan given with `--plan`.
     pub plan: Option<Arc<Plan>>,
+    /// The field mapping given with `--map`.
+    pub mapping: Option<Arc<Mapping>>,
     /// `"attempts_count": "tries"`: the `attempts` of a checkpoint counts every try, not only failed ones.
     pub attempts_count_tries: bool,
     /// Reads Parquet files, where this build can; set by the command.

@@ -3,11 +3,10 @@
 use std::io::Read as _;
 use std::path::Path;
 
-use serde::de::IgnoredAny;
+use serde::de::{DeserializeOwned, IgnoredAny};
 
 use super::error::ConfigError;
 use super::source::{Kind, Node};
-use super::wire;
 use crate::model::nearest;
 
 /// Bytes that a config may have.
@@ -15,26 +14,29 @@ pub const MAX_CONFIG: usize = 1 << 20;
 
 /// Reads a file, but no more of it than a config may have.
 pub(super) fn read_file(path: &Path, name: &str) -> Result<Vec<u8>, ConfigError> {
+    read_bounded(path).map_err(|error| {
+        ConfigError::of_file(
+            name,
+            format!("the eval config cannot be read: {}", error.to_string().to_lowercase()),
+            "check the path given with -c, or write one with `agenteval init`",
+        )
+    })
+}
+
+/// As much of a file as shows that it is too large.
+pub(super) fn read_bounded(path: &Path) -> std::io::Result<Vec<u8>> {
     let mut text = Vec::new();
-    std::fs::File::open(path)
-        .and_then(|file| file.take(MAX_CONFIG as u64 + 1).read_to_end(&mut text))
-        .map_err(|error| {
-            ConfigError::of_file(
-                name,
-                format!("the eval config cannot be read: {}", error.to_string().to_lowercase()),
-                "check the path given with -c, or write one with `agenteval init`",
-            )
-        })?;
+    std::fs::File::open(path)?.take(MAX_CONFIG as u64 + 1).read_to_end(&mut text)?;
     Ok(text)
 }
 
-/// The text without its byte order mark.
-pub(super) fn utf8<'t>(bytes: &'t [u8], name: &str) -> Result<&'t str, ConfigError> {
+/// The text without its byte order mark; `what` is what the file should be.
+pub(super) fn utf8<'t>(bytes: &'t [u8], name: &str, what: &str) -> Result<&'t str, ConfigError> {
     if bytes.len() > MAX_CONFIG {
         return Err(ConfigError::of_file(
             name,
-            format!("the file is larger than the {MAX_CONFIG} bytes that an eval config may have"),
-            "check that it is the config and no trace",
+            format!("the file is larger than the {MAX_CONFIG} bytes that {} may have", with_article(what)),
+            &format!("check that it is the {} and no trace", last_word(what)),
         ));
     }
     let text = std::str::from_utf8(bytes).map_err(|error| {
@@ -45,7 +47,8 @@ pub(super) fn utf8<'t>(bytes: &'t [u8], name: &str) -> Result<&'t str, ConfigErr
 }
 
 /// Refuses what is no JSON object, without recursion, and finds the places of the rest.
-pub(super) fn sound(text: &str, name: &str) -> Result<Node, ConfigError> {
+/// `what` is what the file should be, and `example` how one is written.
+pub(super) fn sound(text: &str, name: &str, what: &str, example: &str) -> Result<Node, ConfigError> {
     if let Err(error) = serde_json::from_str::<IgnoredAny>(text) {
         let mut reason = without_place(&error);
         let start: usize =
@@ -57,7 +60,7 @@ pub(super) fn sound(text: &str, name: &str) -> Result<Node, ConfigError> {
             "trailing comma".clone_into(&mut reason);
         }
         let help = if text.trim().is_empty() {
-            "an empty config is written {}"
+            &format!("an empty {} is written {{}}", last_word(what))
         } else if rest.starts_with('/') || rest.starts_with('#') {
             "JSON has no comments; take it out"
         } else if reason == "trailing comma" {
@@ -67,11 +70,11 @@ pub(super) fn sound(text: &str, name: &str) -> Result<Node, ConfigError> {
         } else {
             "mend the JSON there"
         };
-        let message = format!("the eval config is no valid JSON: {reason}");
+        let message = format!("the {what} is no valid JSON: {reason}");
         return Err(ConfigError::of_file(name, message, help).at(text, at..at + 1, &[]));
     }
     let node = Node::read(text).map_err(|too_deep| {
-        ConfigError::of_file(name, "the eval config nests too deeply here", "check the brackets")
+        ConfigError::of_file(name, format!("the {what} nests too deeply here"), "check the brackets")
             .at(text, too_deep.0..too_deep.0 + 1, &[])
     })?;
     let found = match &node.kind {
@@ -79,17 +82,17 @@ pub(super) fn sound(text: &str, name: &str) -> Result<Node, ConfigError> {
         Kind::Array(_) => "a list",
         Kind::Other => "a single value",
     };
-    let message = format!("the eval config is {found}, not an object");
-    Err(ConfigError::of_file(
-        name,
-        message,
-        "it is written such as {\"task_name\": \"...\", \"evaluation\": {...}}",
-    )
+    let message = format!("the {what} is {found}, not an object");
+    Err(ConfigError::of_file(name, message, &format!("it is written such as {example}"))
     .at(text, node.span.start..node.span.start + 1, &[]))
 }
 
 /// Reads the wire form; faults of type are told in words.
-pub(super) fn shape(text: &str, name: &str, node: &Node) -> Result<wire::Config, ConfigError> {
+pub(super) fn shape<T: DeserializeOwned>(
+    text: &str,
+    name: &str,
+    node: &Node,
+) -> Result<T, ConfigError> {
     let mut reader = serde_json::Deserializer::from_str(text);
     serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         let path = path_of(error.path());
@@ -182,4 +185,13 @@ fn in_words(text: &str) -> (String, String) {
         return (format!("{field} is missing"), format!("add the key {field}"));
     }
     (text.to_owned(), String::new())
+}
+
+fn with_article(what: &str) -> String {
+    let article = if what.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+    format!("{article} {what}")
+}
+
+fn last_word(what: &str) -> &str {
+    what.rsplit(' ').next().unwrap_or(what)
 }

@@ -259,6 +259,7 @@ impl EvalConfig {
         ReadOptions {
             raw_attempts: self.needs_raw_attempts(),
             plan,
+            mapping: None,
             attempts_count_tries: self.attempts_count == AttemptsCount::Tries,
             parquet: None,
         }
