@@ -9,7 +9,8 @@ use sha2::{Digest, Sha256};
 use super::line::Decimal;
 use super::masked::masked_apart;
 use crate::config::{
-    AttemptsCount, Blame, EvalConfig, ExitCodes, Infra, MidRun, Plan, StepSelection, Unfinished,
+    AttemptsCount, Blame, EvalConfig, ExitCodes, Infra, Mapping, MidRun, Plan, StepSelection,
+    Unfinished,
 };
 
 /// How runs were read, beside the config, as far as it changes rows.
@@ -19,6 +20,8 @@ pub struct ReadBy<'r> {
     pub filter: Option<&'r str>,
     /// The plan of `--plan`.
     pub plan: Option<&'r Plan>,
+    /// The field mapping of `--map`.
+    pub mapping: Option<&'r Mapping>,
 }
 
 /// What decides how runs are judged: expressions, limits, steps, errors, and how they were read.
@@ -34,7 +37,7 @@ pub struct Judging {
 /// A setting that is not the same in a baseline and now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigDifference {
-    /// The key in the config, or `where`, `plan`, `definitions`.
+    /// The key in the config, or `where`, `plan`, `map`, `definitions`.
     pub key: &'static str,
     /// Its value in the baseline, as text; the default's word where it is not set.
     pub baseline: String,
@@ -93,6 +96,8 @@ pub(super) struct JudgingWire {
     r#where: Option<String>,
     /// SHA-256 of the order of the nodes in --plan.
     plan: Option<String>,
+    /// SHA-256 of the field mapping in --map, without its notes.
+    map: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -174,6 +179,7 @@ impl Judging {
                 let names = (&plan.workflow, plan.order());
                 sha256_hex(json(&names).as_bytes())
             }),
+            map: by.mapping.map(|mapping| mapping.sha256.clone()),
         }
         .canonical()
     }
@@ -212,7 +218,7 @@ impl Judging {
 }
 
 /// The keys of [`JudgingWire`], in the order in which they are written.
-pub(super) const KEYS: [&str; 20] = [
+pub(super) const KEYS: [&str; 21] = [
     "subtask_passed",
     "final_passed",
     "max_steps",
@@ -233,6 +239,7 @@ pub(super) const KEYS: [&str; 20] = [
     "attempts_count",
     "where",
     "plan",
+    "map",
 ];
 
 impl JudgingWire {
@@ -259,6 +266,7 @@ impl JudgingWire {
             value(&self.attempts_count),
             value(&self.r#where),
             value(&self.plan),
+            value(&self.map),
         ];
         let settings = KEYS.iter().zip(values).filter_map(|(key, value)| Some((*key, value?)));
         Judging { settings: settings.collect() }

@@ -1,6 +1,7 @@
 //! The arguments, as typed.
 
 mod against;
+mod map;
 mod report;
 
 use std::path::PathBuf;
@@ -9,6 +10,7 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
 pub(crate) use super::chart::args::Chart;
 pub(crate) use against::*;
+pub(crate) use map::{Map, MapCommand};
 pub(crate) use report::Report;
 
 /// Reads the trajectories that agents leave behind and tells where they fail.
@@ -70,6 +72,8 @@ pub(crate) enum Command {
     Plan(Plan),
     /// Show a regression that is caught, on bundled runs
     Demo(Demo),
+    /// Draft and show field mappings, which read unknown JSON and CSV
+    Map(Map),
     /// Print a JSON Schema
     Schema(Schema),
     /// Write an eval config and the folder .agenteval to start from
@@ -102,6 +106,9 @@ pub(crate) struct Reading {
     /// Read every input as this format instead of detecting it
     #[arg(long, value_name = "NAME")]
     pub(crate) format: Option<String>,
+    /// Field mapping: a file, or a ready one by name (`agenteval map list`); reads every input by it
+    #[arg(long, value_name = "FILE", conflicts_with = "format")]
+    pub(crate) map: Option<PathBuf>,
     /// YAML plan that orders the nodes of structured logs and checkpoints
     #[arg(long, value_name = "FILE")]
     pub(crate) plan: Option<PathBuf>,
@@ -123,6 +130,7 @@ impl Reading {
         let given = [
             ("-c", path(&self.config)),
             ("--format", self.format.clone()),
+            ("--map", path(&self.map)),
             ("--plan", path(&self.plan)),
             ("--where", self.filter.clone()),
         ];
@@ -252,6 +260,8 @@ pub(crate) enum SchemaKind {
     Report,
     /// A stored baseline
     Baseline,
+    /// A field mapping
+    Map,
     /// The JSON report of gate
     #[value(hide = true)]
     Gate,

@@ -16,6 +16,7 @@ mod explain;
 mod gate;
 mod init;
 mod inspect;
+mod map;
 mod output;
 mod pages;
 mod plan;
@@ -126,6 +127,7 @@ fn dispatch(args: Args) -> Outcome {
         Command::Chart(chart) => chart::run(&chart, &args.global),
         Command::Plan(plan) => plan::run(&plan, &args.global),
         Command::Demo(demo) => demo::run(&demo, &args.global),
+        Command::Map(map) => map::run(&map.command, &args.global),
         Command::Schema(schema) => schema::run(&schema),
         Command::Init(init) => init::run(&init),
         Command::Completions { shell } => {

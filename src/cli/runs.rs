@@ -9,7 +9,7 @@ use super::output;
 use super::progress::Progress;
 use super::split::Filter;
 use super::{Failure, complain};
-use crate::config::{EvalConfig, Plan};
+use crate::config::{EvalConfig, Mapping, Plan};
 use crate::evaluate::{Judge, JudgeState, Notes, RunRow};
 use crate::expr::{Finding, Observations};
 use crate::ingest::{self, Request, Tally, Visitor, formats};
@@ -94,13 +94,18 @@ pub(crate) fn read_texts<T: Send>(
     look: &Look<'_, T>,
 ) -> Result<(Set, Vec<T>), Failure> {
     let mut filter = reading.filter.as_deref().map(Filter::compile).transpose()?;
-    let format = reading.format.as_deref().map(formats::by_name).transpose()?;
+    let mapping = reading.map.as_deref().map(load_mapping).transpose()?;
+    let format = match &mapping {
+        Some(_) => Some(&formats::mapped::MAPPED),
+        None => reading.format.as_deref().map(formats::by_name).transpose()?,
+    };
     let plan = reading.plan.as_deref().map(load_plan).transpose()?;
     let threads = threads(reading)?;
     let found = ingest::find(paths)?;
     let config = &loaded.config;
     let inputs = found.sources.iter().map(|source| source.path.as_path());
     let others = loaded.path.as_deref().into_iter().chain(reading.plan.as_deref());
+    let others = others.chain(reading.map.as_deref());
     output::guard(output, inputs.chain(others))?;
     if reading.strict {
         found.require_readable()?;
@@ -113,6 +118,7 @@ pub(crate) fn read_texts<T: Send>(
     {
         options.parquet = Some(crate::table::json_lines);
     }
+    options.mapping = mapping;
     let advance = |bytes| progress.advance(bytes);
     let request = Request {
         options,
@@ -179,6 +185,10 @@ pub(crate) fn load_plan(path: &Path) -> Result<Arc<Plan>, Failure> {
     let text = std::fs::read_to_string(path)
         .map_err(|error| Failure::usage(format!("cannot read the plan {name}: {error}")))?;
     Plan::from_yaml(&text, &name).map(Arc::new).map_err(|error| Failure::usage(error.to_string()))
+}
+
+pub(crate) fn load_mapping(name: &Path) -> Result<Arc<Mapping>, Failure> {
+    Ok(Arc::new(Mapping::named(name)?))
 }
 
 /// What all threads saw.
@@ -460,7 +470,14 @@ impl Set {
                     None => "no run was evaluated: there is no file to read".to_owned(),
                 }
             }
-            None => "no run was evaluated: the input holds no run".to_owned(),
+            None => {
+                let unmatched =
+                    |issue: &&crate::model::Issue| issue.code == "mapping_path_never_matched";
+                match self.tally.issues.iter().find(unmatched) {
+                    Some(issue) => format!("no run was evaluated: {}", issue.message),
+                    None => "no run was evaluated: the input holds no run".to_owned(),
+                }
+            }
         }))
     }
 

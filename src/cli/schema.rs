@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::args::{Schema, SchemaKind};
 use super::{Outcome, output};
 use crate::baseline::baseline_schema;
-use crate::config::config_schema;
+use crate::config::{config_schema, mapping_schema};
 use crate::ingest::formats::native::trace_schema;
 use crate::render::{AnalyzeReport, ComparisonWire, GateReport, pretty_json};
 
@@ -16,6 +16,7 @@ pub(super) fn run(args: &Schema) -> Outcome {
     let schema = match args.kind {
         SchemaKind::Config => config_schema(),
         SchemaKind::Trace => trace_schema(),
+        SchemaKind::Map => mapping_schema(),
         SchemaKind::Baseline => baseline_schema(),
         SchemaKind::Report => written::<AnalyzeReport>(),
         SchemaKind::Gate => written::<GateReport>(),

@@ -35,7 +35,10 @@ pub(super) fn utf8<'t>(bytes: &'t [u8], name: &str, what: &str) -> Result<&'t st
     if bytes.len() > MAX_CONFIG {
         return Err(ConfigError::of_file(
             name,
-            format!("the file is larger than the {MAX_CONFIG} bytes that {} may have", with_article(what)),
+            format!(
+                "the file is larger than the {MAX_CONFIG} bytes that {} may have",
+                with_article(what)
+            ),
             &format!("check that it is the {} and no trace", last_word(what)),
         ));
     }
@@ -48,7 +51,12 @@ pub(super) fn utf8<'t>(bytes: &'t [u8], name: &str, what: &str) -> Result<&'t st
 
 /// Refuses what is no JSON object, without recursion, and finds the places of the rest.
 /// `what` is what the file should be, and `example` how one is written.
-pub(super) fn sound(text: &str, name: &str, what: &str, example: &str) -> Result<Node, ConfigError> {
+pub(super) fn sound(
+    text: &str,
+    name: &str,
+    what: &str,
+    example: &str,
+) -> Result<Node, ConfigError> {
     if let Err(error) = serde_json::from_str::<IgnoredAny>(text) {
         let mut reason = without_place(&error);
         let start: usize =
@@ -74,8 +82,12 @@ pub(super) fn sound(text: &str, name: &str, what: &str, example: &str) -> Result
         return Err(ConfigError::of_file(name, message, help).at(text, at..at + 1, &[]));
     }
     let node = Node::read(text).map_err(|too_deep| {
-        ConfigError::of_file(name, format!("the {what} nests too deeply here"), "check the brackets")
-            .at(text, too_deep.0..too_deep.0 + 1, &[])
+        ConfigError::of_file(
+            name,
+            format!("the {what} nests too deeply here"),
+            "check the brackets",
+        )
+        .at(text, too_deep.0..too_deep.0 + 1, &[])
     })?;
     let found = match &node.kind {
         Kind::Object(_) => return Ok(node),
@@ -83,8 +95,11 @@ pub(super) fn sound(text: &str, name: &str, what: &str, example: &str) -> Result
         Kind::Other => "a single value",
     };
     let message = format!("the {what} is {found}, not an object");
-    Err(ConfigError::of_file(name, message, &format!("it is written such as {example}"))
-    .at(text, node.span.start..node.span.start + 1, &[]))
+    Err(ConfigError::of_file(name, message, &format!("it is written such as {example}")).at(
+        text,
+        node.span.start..node.span.start + 1,
+        &[],
+    ))
 }
 
 /// Reads the wire form; faults of type are told in words.

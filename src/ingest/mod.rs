@@ -28,6 +28,7 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 
+pub use formats::mapped::suggest::{Suggested, suggest_mapping};
 pub use read::{MAX_RECORD, Request, Visitor, read};
 pub use source::{Source, Sources, find};
 pub use tally::{FileTally, KEPT_REJECTIONS, LeftOut, Tally};

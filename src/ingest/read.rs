@@ -175,7 +175,11 @@ impl<'s, V: Visitor> Session<'s, V> {
         if let Some(damage) = feed.damage().filter(|_| !named && feed.bytes().is_empty()) {
             return self.cannot_read(path, damage.to_owned());
         }
-        let framing = Framing::of(feed.bytes());
+        let mapping = self.request.options.mapping.as_deref();
+        let framing = match mapping {
+            Some(mapping) => formats::mapped::framing(mapping, feed.bytes()),
+            None => Framing::of(feed.bytes()),
+        };
         let format = match self.request.format {
             Some(format) => format,
             None => {
@@ -201,16 +205,18 @@ impl<'s, V: Visitor> Session<'s, V> {
             self.put_off(feed, path, format, again);
             return Ok(());
         }
-        let table = match Table::open(path, feed.bytes(), format) {
-            Ok(table) => table,
-            Err(reason) if named => {
-                return Err(ReadError::Unrecognised { path: path.to_owned(), reason });
-            }
-            Err(reason) => {
-                self.leave_out(path, reason, LeftOut::NotATrace);
-                return Ok(());
-            }
-        };
+        let is_table = mapping.is_none_or(|map| formats::mapped::is_table(map, feed.bytes()));
+        let table =
+            match Table::open(path, feed.bytes(), format).map(|table| table.filter(|_| is_table)) {
+                Ok(table) => table,
+                Err(reason) if named => {
+                    return Err(ReadError::Unrecognised { path: path.to_owned(), reason });
+                }
+                Err(reason) => {
+                    self.leave_out(path, reason, LeftOut::NotATrace);
+                    return Ok(());
+                }
+            };
         let elements = framing == Framing::Elements && !format.splits_arrays && table.is_none();
         let inside = if elements { Framing::Values } else { framing };
         let objects = match Objects::open(feed.bytes(), inside, format) {

@@ -47,7 +47,7 @@ pub(crate) fn save(folder: &Folder, name: &str, path: &str, config: Option<&str>
     let mut rows = Vec::new();
     ingest::read(&found.sources, &request, &Rows(Judge::new(&config)), &mut |row| rows.push(row))
         .expect("read");
-    let by = ReadBy { filter: None, plan: None };
+    let by = ReadBy::default();
     let judging = Judging::of(&config, by);
     let origin = Origin::default();
     let baseline = Baseline::new(name, None, judging, &rows, Vec::new(), &origin);

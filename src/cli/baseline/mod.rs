@@ -51,7 +51,12 @@ pub(crate) fn store(flag: &StoreFlag) -> Result<Store, Failure> {
 /// What decides how runs are judged under this command's config and flags.
 pub(crate) fn judging(loaded: &Loaded, reading: &Reading) -> Result<Judging, Failure> {
     let plan = reading.plan.as_deref().map(runs::load_plan).transpose()?;
-    let by = ReadBy { filter: reading.filter.as_deref(), plan: plan.as_deref() };
+    let mapping = reading.map.as_deref().map(runs::load_mapping).transpose()?;
+    let by = ReadBy {
+        filter: reading.filter.as_deref(),
+        plan: plan.as_deref(),
+        mapping: mapping.as_deref(),
+    };
     Ok(Judging::of(&loaded.config, by))
 }
 

@@ -39,7 +39,11 @@ fn from_yaml(text: &str, name: &str) -> Checked<String> {
     let value: Value = serde_saphyr::from_str(text).map_err(|error| {
         let reason = error.to_string();
         let first = reason.lines().next().unwrap_or_default().to_owned();
-        ConfigError::of_file(name, format!("the mapping is no valid YAML: {first}"), "mend it there")
+        ConfigError::of_file(
+            name,
+            format!("the mapping is no valid YAML: {first}"),
+            "mend it there",
+        )
     })?;
     Ok(value.to_string())
 }
@@ -57,7 +61,7 @@ fn read_json(text: &str, name: &str) -> Checked<Mapping> {
         event_level: if wire.record == Some(RecordKind::Run) { 2 } else { 1 },
         form: TimeForm { spelling: super::Spelling::Auto, zone: None },
         unit: wire.duration_unit,
-        in_rule: false,
+        in_rule: None,
     };
     check.mapping(&wire)
 }
@@ -79,7 +83,7 @@ struct Check<'c> {
     event_level: usize,
     form: TimeForm,
     unit: Option<DurationUnit>,
-    in_rule: bool,
+    in_rule: Option<usize>,
 }
 
 /// What is done with the values of a field.
@@ -157,15 +161,14 @@ impl Check<'_> {
         let step = self.step_fields(&general_step, &here(&["step"]), event)?;
         let rules = self.rules(wire, if whole_runs { &Fields::default() } else { &run }, &step)?;
         let group = wire.group.clone().unwrap_or_default();
-        let mut key = |source: &Option<wire::Source>, name: &str, or: Option<&Source>| {
-            match source {
-                Some(source) => {
-                    let at = here(&["group", name]);
-                    let level = if name == "run" { level } else { event };
-                    self.source(source, &at, level, Role::Any, Some(&format!("group.{name}")))
-                }
-                None => Ok(or.cloned().unwrap_or_default()),
+        let mut key = |source: &Option<wire::Source>, name: &str, or: Option<&Source>| match source
+        {
+            Some(source) => {
+                let at = here(&["group", name]);
+                let level = if name == "run" { level } else { event };
+                self.source(source, &at, level, Role::Any, Some(&format!("group.{name}")))
             }
+            None => Ok(or.cloned().unwrap_or_default()),
         };
         let run_key = key(&group.run, "run", run.of_run(super::RunField::RunId))?;
         let step_key = key(&group.step, "step", step.of_step(super::StepField::StepId))?;
@@ -246,6 +249,7 @@ impl Check<'_> {
         self.uses.push(Use {
             field: at.join("."),
             slots: vec![Slot { level, at: slot }],
+            rule: None,
             can_do_without: false,
         });
         Ok(slot)
@@ -299,7 +303,8 @@ impl Check<'_> {
                 }
             }
             let can_do_without = picks.iter().any(|p| matches!(p.from, Origin::Constant(_)));
-            self.uses.push(Use { field: field.to_owned(), slots, can_do_without });
+            let rule = self.in_rule;
+            self.uses.push(Use { field: field.to_owned(), slots, rule, can_do_without });
         }
         Ok(Source { picks })
     }
@@ -319,7 +324,11 @@ impl Check<'_> {
             wire::Source::Pick(pick) => (**pick).clone(),
             wire::Source::FirstOf(sources) => {
                 if sources.is_empty() {
-                    return self.fault(at, "the list of paths is empty", "name one, or take it out");
+                    return self.fault(
+                        at,
+                        "the list of paths is empty",
+                        "name one, or take it out",
+                    );
                 }
                 for (nth, source) in sources.iter().enumerate() {
                     self.gather(source, &deeper(at, &[&nth.to_string()]), level, role, picks)?;
@@ -328,11 +337,17 @@ impl Check<'_> {
             }
         };
         let from = self.origin(&pick, at, level)?;
-        let inside = |key: &str| if matches!(source, wire::Source::Path(_)) { at.to_vec() } else { deeper(at, &[key]) };
+        let inside = |key: &str| {
+            if matches!(source, wire::Source::Path(_)) { at.to_vec() } else { deeper(at, &[key]) }
+        };
         let pattern = match &pick.matches {
             Some(pattern) => Some(self.regex(pattern, &inside("match"))?),
             None if pick.line.is_some() => {
-                return self.fault(&inside("line"), "`line` says where to match, but there is no `match`", "add `match`");
+                return self.fault(
+                    &inside("line"),
+                    "`line` says where to match, but there is no `match`",
+                    "add `match`",
+                );
             }
             None => None,
         };
@@ -365,7 +380,15 @@ impl Check<'_> {
                 None => self.form.zone,
             },
         };
-        picks.push(Pick { from, pattern, line: pick.line, values, time, unit, of_rule: self.in_rule });
+        picks.push(Pick {
+            from,
+            pattern,
+            line: pick.line,
+            values,
+            time,
+            unit,
+            of_rule: self.in_rule.is_some(),
+        });
         Ok(())
     }
 
@@ -412,7 +435,14 @@ impl Check<'_> {
                 "pino_levels" => Ok(failed(&["50", "60"])),
                 "syslog_levels" => Ok(failed(&["0", "1", "2", "3"])),
                 "level_words" => Ok(failed(&[
-                    "error", "err", "critical", "crit", "fatal", "emergency", "emerg", "alert",
+                    "error",
+                    "err",
+                    "critical",
+                    "crit",
+                    "fatal",
+                    "emergency",
+                    "emerg",
+                    "alert",
                 ])),
                 other => self.fault(
                     at,
@@ -430,7 +460,8 @@ impl Check<'_> {
         at: &[String],
         level: usize,
     ) -> Checked<Fields> {
-        let label = |key: &str| at.iter().map(String::as_str).chain([key]).collect::<Vec<_>>().join(".");
+        let label =
+            |key: &str| at.iter().map(String::as_str).chain([key]).collect::<Vec<_>>().join(".");
         let mut fields = Fields::default();
         for (key, source) in sources {
             let role = match key {
@@ -460,7 +491,12 @@ impl Check<'_> {
         Ok(fields)
     }
 
-    fn run_fields(&mut self, wire: &wire::RunFields, at: &[String], level: usize) -> Checked<Fields> {
+    fn run_fields(
+        &mut self,
+        wire: &wire::RunFields,
+        at: &[String],
+        level: usize,
+    ) -> Checked<Fields> {
         let mut fields = self.fields(wire.sources(), wire.tokens.as_ref(), at, level)?;
         for (key, source) in wire.tags.iter().flatten() {
             let place = deeper(at, &["tags", key]);
@@ -470,7 +506,12 @@ impl Check<'_> {
         Ok(fields)
     }
 
-    fn step_fields(&mut self, wire: &wire::StepFields, at: &[String], level: usize) -> Checked<Fields> {
+    fn step_fields(
+        &mut self,
+        wire: &wire::StepFields,
+        at: &[String],
+        level: usize,
+    ) -> Checked<Fields> {
         self.fields(wire.sources(), wire.tokens.as_ref(), at, level)
     }
 
@@ -488,13 +529,13 @@ impl Check<'_> {
         }
         let level = self.event_level;
         let mut compiled = Vec::new();
-        self.in_rule = true;
         for (nth, rule) in rules.iter().enumerate() {
             let at = here(&["events", &nth.to_string()]);
             let mut tests = Vec::new();
             for (path, test) in &rule.when {
                 tests.push(self.test(path, test, &deeper(&at, &["when", path]), level)?);
             }
+            self.in_rule = Some(nth);
             let own_run = rule.run.clone().unwrap_or_default();
             let own_step = rule.step.clone().unwrap_or_default();
             let own_run = self.run_fields(&own_run, &deeper(&at, &["run"]), level)?;
@@ -506,7 +547,7 @@ impl Check<'_> {
                 step: before(own_step, step),
             });
         }
-        self.in_rule = false;
+        self.in_rule = None;
         Ok(compiled)
     }
 
@@ -541,7 +582,7 @@ impl Check<'_> {
             value => compiled.any_of = self.literals(value, at)?,
         }
         let can_do_without = compiled.exists == Some(false) || !compiled.none_of.is_empty();
-        self.uses.push(Use { field: at.join("."), slots: vec![slot], can_do_without });
+        self.uses.push(Use { field: at.join("."), slots: vec![slot], rule: None, can_do_without });
         Ok(compiled)
     }
 
@@ -582,8 +623,12 @@ fn before(own: Fields, general: &Fields) -> Fields {
         both.collect::<Vec<_>>()
     };
     let mut tags = own.tags;
-    let more: Vec<_> =
-        general.tags.iter().filter(|(key, _)| tags.iter().all(|(have, _)| have != key)).cloned().collect();
+    let more: Vec<_> = general
+        .tags
+        .iter()
+        .filter(|(key, _)| tags.iter().all(|(have, _)| have != key))
+        .cloned()
+        .collect();
     tags.extend(more);
     Fields {
         simple: join(own.simple, &general.simple),

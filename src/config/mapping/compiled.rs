@@ -64,6 +64,13 @@ impl Tree {
         if let Some(node) = self.nodes.get_mut(at) {
             node.leaf = Some(slot);
         }
+        // Flat logs and columns of tables have keys with dots in their names.
+        let keys: Option<Vec<&str>> = path.parts.iter().map(Part::key).collect();
+        if let (Some(keys), Some(top)) =
+            (keys.filter(|keys| keys.len() > 1), self.nodes.first_mut())
+        {
+            top.keys.push((keys.join(".").into(), at));
+        }
         slot
     }
 
@@ -269,13 +276,14 @@ pub struct Rule {
 }
 
 /// What stands in front of the JSON of a line.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub enum Prefix {
     /// What container runtimes write.
     Container,
     /// Anything up to the first `{`.
     Any,
     /// Nothing.
+    #[default]
     None,
     /// What matches at the start.
     Pattern(Regex),
@@ -288,6 +296,8 @@ pub struct Use {
     pub field: String,
     /// Its slots.
     pub slots: Vec<Slot>,
+    /// The rule that it stands in, apart from that rule's tests.
+    pub rule: Option<usize>,
     /// Whether it is filled or may be empty anyway: it has a constant, or a test asks for its absence.
     pub can_do_without: bool,
 }

@@ -5,22 +5,70 @@ use super::super::source::{Kind, Node};
 use crate::model::nearest;
 
 const TOP: &[&str] = &[
-    "$schema", "schema", "notes", "lines", "records", "record", "steps", "group", "time",
-    "time_format", "time_zone", "duration_unit", "statuses", "attempts", "first_attempt", "turns",
-    "same", "events", "run", "step",
+    "$schema",
+    "schema",
+    "notes",
+    "lines",
+    "records",
+    "record",
+    "steps",
+    "group",
+    "time",
+    "time_format",
+    "time_zone",
+    "duration_unit",
+    "statuses",
+    "attempts",
+    "first_attempt",
+    "turns",
+    "same",
+    "events",
+    "run",
+    "step",
 ];
 const LINES: &[&str] = &["prefix", "unwrap", "other"];
 const GROUP: &[&str] = &["run", "step", "attempt"];
 const RULE: &[&str] = &["when", "is", "run", "step"];
 const TEST: &[&str] = &["exists", "match", "not", "min", "max"];
 const RUN: &[&str] = &[
-    "run_id", "task_id", "trial", "agent", "model", "status", "end_reason", "score", "success",
-    "started_at", "ended_at", "duration", "cost", "output", "final", "tokens", "tags",
+    "run_id",
+    "task_id",
+    "trial",
+    "agent",
+    "model",
+    "status",
+    "end_reason",
+    "score",
+    "success",
+    "started_at",
+    "ended_at",
+    "duration",
+    "cost",
+    "output",
+    "final",
+    "tokens",
+    "tags",
 ];
 const STEP: &[&str] = &[
-    "step_id", "attempt", "attempts", "index", "type", "name", "status", "success", "error",
-    "error_type", "error_message", "request_id", "input", "output", "started_at", "ended_at",
-    "duration", "cost", "tokens",
+    "step_id",
+    "attempt",
+    "attempts",
+    "index",
+    "type",
+    "name",
+    "status",
+    "success",
+    "error",
+    "error_type",
+    "error_message",
+    "request_id",
+    "input",
+    "output",
+    "started_at",
+    "ended_at",
+    "duration",
+    "cost",
+    "tokens",
 ];
 const TOKENS: &[&str] = &["input", "total_input", "cache_read", "cache_write", "output", "total"];
 const PICK: &[&str] =
@@ -32,7 +80,8 @@ fn place(path: &[String]) -> Option<(&'static str, &'static [&'static str])> {
     // A list of sources stands where one may stand.
     let mut parts: Vec<&str> = Vec::new();
     for (nth, part) in path.iter().enumerate() {
-        let in_list = part.bytes().all(|b| b.is_ascii_digit()) && !(nth == 1 && path[0] == "events");
+        let in_list =
+            part.bytes().all(|b| b.is_ascii_digit()) && !(nth == 1 && path[0] == "events");
         if !in_list {
             parts.push(part);
         }

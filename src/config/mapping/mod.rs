@@ -28,8 +28,8 @@ pub use wire::{Class, DurationUnit, Line};
 /// What `schema` of a mapping must say.
 pub const MAPPING_SCHEMA: &str = "agenteval.map/1";
 
-/// A mapping whose every path and pattern is sound.
-#[derive(Debug, Clone)]
+/// A mapping whose every path and pattern is sound. [`Default`] reads nothing.
+#[derive(Debug, Clone, Default)]
 pub struct Mapping {
     /// The name of its file, or of the ready mapping.
     pub name: String,

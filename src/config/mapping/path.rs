@@ -17,6 +17,16 @@ pub enum Part {
     Last,
 }
 
+impl Part {
+    /// The key, if it is one.
+    pub(super) fn key(&self) -> Option<&str> {
+        match self {
+            Self::Key(key) => Some(key),
+            _ => None,
+        }
+    }
+}
+
 /// A path from a record, or from what is around it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Path {
@@ -116,7 +126,9 @@ impl fmt::Display for Path {
         for (nth, part) in self.parts.iter().enumerate() {
             let dot = if nth > 0 || self.outer { "." } else { "" };
             match part {
-                Part::Key(key) if key.is_empty() || key.contains(['.', '[', ']', '"', '\\', '$']) => {
+                Part::Key(key)
+                    if key.is_empty() || key.contains(['.', '[', ']', '"', '\\', '$']) =>
+                {
                     let key = key.replace('\\', "\\\\").replace('"', "\\\"");
                     write!(f, "{dot}\"{key}\"")?;
                 }
@@ -136,9 +148,19 @@ mod tests {
 
     #[test]
     fn paths_are_read_and_written_alike() {
-        for text in
-            ["a", "a.b", "a[0].b", "a[].b", "a[-1]", "[1].type", "\"time.busy\"", "a.\"b.c\"[]", "$", "$.a.b", "$[0]"]
-        {
+        for text in [
+            "a",
+            "a.b",
+            "a[0].b",
+            "a[].b",
+            "a[-1]",
+            "[1].type",
+            "\"time.busy\"",
+            "a.\"b.c\"[]",
+            "$",
+            "$.a.b",
+            "$[0]",
+        ] {
             assert_eq!(Path::read(text).map(|path| path.to_string()), Ok(text.to_owned()));
         }
         let path = Path::read("a.\"b \\\" c\"[]").unwrap_or_else(|error| panic!("{error}"));

@@ -48,6 +48,13 @@ impl Tally {
         issue.place = issue.place.min(place);
     }
 
+    /// Takes over the counts of another.
+    pub fn merge(&mut self, other: Self) {
+        for ((code, rule), issue) in other.counts {
+            self.add(code, issue.severity, issue.place, rule, issue.count);
+        }
+    }
+
     /// The issues, by code and rule.
     pub fn into_issues(self) -> impl Iterator<Item = Issue> {
         self.counts.into_values()

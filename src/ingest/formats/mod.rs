@@ -30,6 +30,7 @@ mod kept;
 pub mod langchain;
 pub mod langfuse;
 pub mod langsmith;
+pub mod mapped;
 pub mod mcpmark;
 mod message_list;
 mod message_lists;

@@ -64,6 +64,7 @@ fn offset(zone: &str) -> Option<i32> {
         return None;
     }
     let hours: i32 = digits.get(..2)?.parse().ok()?;
-    let minutes: i32 = digits.get(2..).filter(|m| !m.is_empty()).map_or(Some(0), |m| m.parse().ok())?;
+    let minutes: i32 =
+        digits.get(2..).filter(|m| !m.is_empty()).map_or(Some(0), |m| m.parse().ok())?;
     (hours < 24 && minutes < 60).then_some(sign * (hours * 3600 + minutes * 60))
 }

@@ -30,12 +30,15 @@ pub(super) enum LineIs<'l> {
 
 impl Partial {
     /// Takes one line.
-    pub(super) fn take<'l>(&mut self, line: &'l [u8], place: Place, mapping: &Mapping) -> LineIs<'l> {
+    pub(super) fn take<'l>(
+        &mut self,
+        line: &'l [u8],
+        place: Place,
+        mapping: &Mapping,
+    ) -> LineIs<'l> {
         let text = match &mapping.prefix {
             Prefix::None => line,
-            Prefix::Any => {
-                memchr::memchr(b'{', line).and_then(|at| line.get(at..)).unwrap_or(line)
-            }
+            Prefix::Any => memchr::memchr(b'{', line).and_then(|at| line.get(at..)).unwrap_or(line),
             Prefix::Pattern(pattern) => {
                 let found = std::str::from_utf8(line).ok().and_then(|text| pattern.find(text));
                 found.and_then(|found| line.get(found.end()..)).unwrap_or(line)
@@ -58,10 +61,8 @@ impl Partial {
     }
 
     fn piece(&mut self, stream: &[u8], text: &[u8], place: Place) -> LineIs<'static> {
-        let (_, open) = self
-            .open
-            .entry((place.file, stream.to_vec()))
-            .or_insert_with(|| (place, Vec::new()));
+        let (_, open) =
+            self.open.entry((place.file, stream.to_vec())).or_insert_with(|| (place, Vec::new()));
         if open.len() + text.len() > MOST {
             open.clear();
             let message = format!("a line in pieces has more than {MOST} bytes");

@@ -33,7 +33,7 @@ pub(super) fn number(source: &Source, slots: &Slots<'_>) -> Option<f64> {
     source.picks.iter().find_map(|pick| take(pick, slots)?.number())
 }
 
-fn take<'a>(pick: &'a Pick, slots: &Slots<'a>) -> Option<Found<'a>> {
+pub(super) fn take<'a>(pick: &'a Pick, slots: &Slots<'a>) -> Option<Found<'a>> {
     let found = match &pick.from {
         Origin::Slot(slot) => slots.get(*slot)?.clone(),
         Origin::Constant(raw) => Found::Json(raw),
@@ -107,9 +107,9 @@ fn is(found: &Found<'_>, literal: &Literal) -> bool {
             found.text().is_some_and(|found| found.trim().eq_ignore_ascii_case(text))
         }
         Literal::Number(number) => found.number() == Some(*number),
-        Literal::Flag(flag) => found
-            .text()
-            .is_some_and(|found| found.trim().eq_ignore_ascii_case(&flag.to_string())),
+        Literal::Flag(flag) => {
+            found.text().is_some_and(|found| found.trim().eq_ignore_ascii_case(&flag.to_string()))
+        }
     }
 }
 
@@ -139,17 +139,25 @@ pub(super) fn stamp(found: &Found<'_>, form: &TimeForm) -> Result<Option<Stamp<'
 }
 
 /// A number of units since the epoch, exact where it has no fraction.
-#[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss,
-    reason = "a fraction has no more than a float, and the range is checked first")]
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a fraction has no more than a float, and the range is checked first"
+)]
 fn epoch(text: &str, unit: u64) -> Option<Stamp<'static>> {
     if let Ok(whole) = text.parse::<u64>() {
         return whole.checked_mul(unit).map(Stamp::Nanos);
     }
     // Whole units and their fraction apart: a float has no room for both.
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
-    if let (Ok(whole), true) = (whole.parse::<u64>(), fraction.bytes().all(|b| b.is_ascii_digit())) {
+    if let (Ok(whole), true) = (whole.parse::<u64>(), fraction.bytes().all(|b| b.is_ascii_digit()))
+    {
         let part: f64 = format!("0.{fraction}").parse().ok()?;
-        return whole.checked_mul(unit)?.checked_add((part * unit as f64).round() as u64).map(Stamp::Nanos);
+        return whole
+            .checked_mul(unit)?
+            .checked_add((part * unit as f64).round() as u64)
+            .map(Stamp::Nanos);
     }
     let nanos = text.parse::<f64>().ok()? * unit as f64;
     (0.0..1.8e19).contains(&nanos).then_some(Stamp::Nanos(nanos.round() as u64))
@@ -194,7 +202,8 @@ pub(super) fn duration(found: &Found<'_>, unit: Option<DurationUnit>) -> Option<
 /// Milliseconds of `43.8µs`, `1m 2.5s`, `250 ms`, `00:01:02.5`.
 fn suffixed(text: &str) -> Option<f64> {
     if text.contains(':') {
-        let parts: Option<Vec<f64>> = text.split(':').map(|part| part.trim().parse().ok()).collect();
+        let parts: Option<Vec<f64>> =
+            text.split(':').map(|part| part.trim().parse().ok()).collect();
         let parts = parts.filter(|parts| matches!(parts.len(), 2 | 3))?;
         return Some(parts.iter().fold(0.0, |sum, part| sum * 60.0 + part) * 1e3);
     }

@@ -1,0 +1,183 @@
+//! Paths of a mapping that never matched, and what the records have instead.
+//!
+//! Owns which fields were filled at least once, and the first records of each level, from which
+//! the nearest path that there is gets named. Both are bounded.
+
+use std::collections::BTreeSet;
+
+use serde_json::value::RawValue;
+
+use super::super::raw::Entries;
+use super::extract::Values;
+use crate::config::mapping::path::{Part, Path};
+use crate::config::mapping::{Mapping, Slot};
+use crate::model::{Issue, Place, nearest};
+
+/// Records of each level that are kept.
+const SAMPLES: usize = 8;
+/// Bytes of such a record; of a longer one nothing is kept.
+const LONGEST: usize = 256 << 10;
+/// Paths that are told apart.
+const PATHS: usize = 2_000;
+/// How deep they go.
+const DEPTH: usize = 8;
+
+/// What was filled.
+pub(super) struct Missing {
+    seen: [Vec<bool>; 3],
+    /// Whether a value of the level was looked at.
+    looked: [bool; 3],
+    fired: Vec<bool>,
+    samples: [Vec<Vec<u8>>; 3],
+    first: Option<Place>,
+}
+
+impl Missing {
+    pub(super) fn new(mapping: &Mapping) -> Self {
+        let slots = |level: usize| {
+            vec![false; mapping.levels.get(level).map_or(0, |tree| tree.paths.len())]
+        };
+        Self {
+            seen: [slots(0), slots(1), slots(2)],
+            looked: [false; 3],
+            fired: vec![false; mapping.rules.len()],
+            samples: Default::default(),
+            first: None,
+        }
+    }
+
+    pub(super) fn saw(&mut self, level: usize, values: &Values<'_>) {
+        let (Some(seen), Some(looked)) = (self.seen.get_mut(level), self.looked.get_mut(level))
+        else {
+            return;
+        };
+        *looked = true;
+        for (seen, value) in seen.iter_mut().zip(values) {
+            *seen |= value.is_some();
+        }
+    }
+
+    pub(super) fn fired(&mut self, rule: usize) {
+        if let Some(fired) = self.fired.get_mut(rule) {
+            *fired = true;
+        }
+    }
+
+    pub(super) fn sample(&mut self, level: usize, json: &[u8], place: Place) {
+        self.first.get_or_insert(place);
+        if let Some(samples) = self.samples.get_mut(level)
+            && samples.len() < SAMPLES
+            && json.len() <= LONGEST
+        {
+            samples.push(json.to_vec());
+        }
+    }
+
+    /// A warning for each field whose paths never matched; a note where the mapping ships with the
+    /// program, as it covers more than one file has.
+    pub(super) fn issues(&self, mapping: &Mapping) -> Vec<Issue> {
+        let seen = |slot: &Slot| {
+            self.seen.get(slot.level).and_then(|seen| seen.get(slot.at)).copied().unwrap_or(false)
+        };
+        let looked = |slot: &Slot| self.looked.get(slot.level).copied().unwrap_or(false);
+        let mut known: [Option<BTreeSet<String>>; 3] = Default::default();
+        let mut issues = Vec::new();
+        let mut told = BTreeSet::new();
+        for used in &mapping.uses {
+            let Some(first) = used.slots.first().filter(|slot| looked(slot)) else { continue };
+            let asleep = used.rule.is_some_and(|rule| self.fired.get(rule) == Some(&false));
+            if used.can_do_without || asleep || used.slots.iter().any(seen) {
+                continue;
+            }
+            let path = |slot: &Slot| mapping.levels.get(slot.level)?.paths.get(slot.at);
+            let paths: Vec<String> =
+                used.slots.iter().filter_map(path).map(|path| format!("`{path}`")).collect();
+            let Some(wanted) = path(first) else { continue };
+            let has = known
+                .get_mut(first.level)
+                .map(|known| known.get_or_insert_with(|| self.paths(first.level)));
+            let near = has.and_then(|has| near(wanted, has));
+            let what = match paths.as_slice() {
+                [one] => format!("path {one} never matched"),
+                many => format!("none of the paths {} ever matched", many.join(", ")),
+            };
+            let near = near.map(|near| format!("; the records have `{near}`")).unwrap_or_default();
+            let message = format!("{what} (`{}` of the mapping){near}", used.field);
+            if !told.insert(paths.join(",")) {
+                continue;
+            }
+            let place = self.first.unwrap_or_default();
+            issues.push(if mapping.ready {
+                Issue::note(NEVER_MATCHED, place, message)
+            } else {
+                Issue::warning(NEVER_MATCHED, place, message)
+            });
+        }
+        issues
+    }
+
+    fn paths(&self, level: usize) -> BTreeSet<String> {
+        let mut found = BTreeSet::new();
+        for json in self.samples.get(level).into_iter().flatten() {
+            if let Ok(raw) = serde_json::from_slice::<&RawValue>(json) {
+                collect(raw, &mut Vec::new(), &mut |parts, _| {
+                    if found.len() < PATHS {
+                        found.insert(Path { outer: false, parts: parts.to_vec() }.to_string());
+                    }
+                });
+            }
+        }
+        found
+    }
+}
+
+/// The code of a path that never matched.
+pub(super) const NEVER_MATCHED: &str = "mapping_path_never_matched";
+
+/// Shows every value of a record with its path; those of a list share `[]`, or have their index
+/// where the record itself is a list. The depth is bounded.
+pub(super) fn collect<'a>(
+    raw: &'a RawValue,
+    parts: &mut Vec<Part>,
+    show: &mut dyn FnMut(&[Part], &'a RawValue),
+) {
+    if !parts.is_empty() {
+        show(parts, raw);
+    }
+    if parts.len() >= DEPTH {
+        return;
+    }
+    match raw.get().as_bytes().first() {
+        Some(b'{') => {
+            let Ok(Entries(members)) = serde_json::from_str(raw.get()) else { return };
+            for (key, value) in members {
+                parts.push(Part::Key(key.into_owned()));
+                collect(value, parts, show);
+                parts.pop();
+            }
+        }
+        Some(b'[') => {
+            let top = parts.is_empty();
+            for (at, value) in super::extract::elements(raw).into_iter().enumerate().take(64) {
+                parts.push(if top { Part::At(at) } else { Part::Each });
+                collect(value, parts, show);
+                parts.pop();
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The path that is nearest to one that never matched.
+fn near<'n>(wanted: &Path, has: &'n BTreeSet<String>) -> Option<&'n str> {
+    let wanted = wanted.to_string();
+    let bare = |path: &str| {
+        path.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase()
+    };
+    let same = has.iter().find(|path| bare(path) == bare(&wanted));
+    let last = |path: &str| bare(path.rsplit('.').next().unwrap_or(path));
+    let elsewhere = || has.iter().find(|path| last(path) == last(&wanted));
+    same.or_else(elsewhere)
+        .map(String::as_str)
+        .or_else(|| nearest(&wanted, has.iter().map(String::as_str)))
+}

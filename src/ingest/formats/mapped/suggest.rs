@@ -1,0 +1,585 @@
+//! A first mapping for a file that no format claims, from its own names and values.
+//!
+//! Owns the draft: what is guessed stands in the mapping, what was not or what is doubtful in its
+//! notes. Only the start of a file is read. Refuses to be used without a look: it guesses.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::super::super::ReadError;
+use super::super::super::source::{self, Stream};
+use super::super::super::split::Splitter;
+use crate::config::mapping::path::Part;
+use crate::config::mapping::wire::{
+    AttemptsAre, Group, Pick, RecordKind, Rule, RunFields, Source, StepFields, Texts, TokenFields,
+    Wire,
+};
+use crate::config::mapping::{Class, DurationUnit, MAPPING_SCHEMA, Mapping};
+
+mod known;
+mod shapes;
+mod words;
+
+use shapes::{Shape, Shapes};
+use words::{bare, class};
+
+/// Bytes of a file that are looked at.
+const HEAD: usize = 8 << 20;
+/// Records that are looked at.
+const RECORDS: usize = 5_000;
+/// Values of an event that get a rule each.
+const EVENTS: usize = 40;
+
+/// A drafted mapping.
+#[derive(Debug)]
+pub struct Suggested {
+    /// The mapping as JSON.
+    pub text: String,
+    /// The ready mapping whose records these are.
+    pub ready: Option<&'static str>,
+}
+
+/// Drafts a mapping for a file.
+///
+/// # Errors
+/// A file that cannot be read, or that holds neither JSON nor a table.
+pub fn suggest_mapping(path: &Path) -> Result<Suggested, ReadError> {
+    let fail =
+        |reason: &str| ReadError::Unreadable { path: path.to_owned(), reason: reason.to_owned() };
+    let Stream::Bytes(mut stream) = source::open(path)? else {
+        return Err(fail("an archive: unpack it and give one of its files"));
+    };
+    let mut head = vec![0; HEAD];
+    let (length, _) = source::read_up_to(&mut stream, &mut head);
+    head.truncate(length);
+    let whole = length < HEAD;
+    let text = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&head);
+    let records = records(text, whole);
+    if records.is_empty() {
+        return Err(fail("neither JSON nor a table with a header row, so there is nothing to map"));
+    }
+    Ok(Draft::of(&records).finish())
+}
+
+/// The records of the start of a file, as JSON.
+fn records(text: &[u8], whole: bool) -> Vec<Box<RawValue>> {
+    let plain = Mapping::default();
+    let json = matches!(text.trim_ascii_start().first(), Some(b'{' | b'['));
+    let mut splitter = Splitter::new(super::framing(&plain, text));
+    let mut spans = Vec::new();
+    splitter.split(text, whole, &mut spans);
+    let read = |span: &crate::ingest::split::Span| {
+        let bytes = text.get(span.start..span.end)?;
+        // In front of the JSON of a log line may stand what a container runtime writes.
+        let start = if json { 0 } else { memchr::memchr(b'{', bytes)? };
+        serde_json::from_slice::<Box<RawValue>>(bytes.get(start..)?).ok()
+    };
+    let found: Vec<_> = spans.iter().filter_map(read).take(RECORDS).collect();
+    if json || !found.is_empty() {
+        return found;
+    }
+    rows(text)
+}
+
+/// The rows of a table, as JSON objects of texts.
+fn rows(text: &[u8]) -> Vec<Box<RawValue>> {
+    let first = text.split(|b| *b == b'\n').next().unwrap_or_default();
+    let count = |delimiter: u8| first.iter().filter(|b| **b == delimiter).count();
+    let delimiter =
+        [b',', b'\t', b';', b'|'].into_iter().rev().max_by_key(|d| count(*d)).unwrap_or(b',');
+    if count(delimiter) == 0 {
+        return Vec::new();
+    }
+    let mut reader =
+        csv::ReaderBuilder::new().delimiter(delimiter).flexible(true).from_reader(text);
+    let Ok(names) = reader.byte_headers().cloned() else { return Vec::new() };
+    let cell = |cell: &[u8]| String::from_utf8_lossy(cell).trim().to_owned();
+    reader
+        .byte_records()
+        .take(RECORDS)
+        .filter_map(Result::ok)
+        .filter_map(|row| {
+            let object: serde_json::Map<String, Value> = names
+                .iter()
+                .zip(row.iter())
+                .map(|(n, c)| (cell(n), Value::from(cell(c))))
+                .collect();
+            serde_json::value::to_raw_value(&object).ok()
+        })
+        .collect()
+}
+
+/// The draft while it is made.
+struct Draft {
+    wire: Wire,
+    notes: Vec<String>,
+    ready: Option<&'static str>,
+}
+
+impl Draft {
+    fn of(records: &[Box<RawValue>]) -> Self {
+        let mut shapes = Shapes::default();
+        records.iter().for_each(|record| shapes.take(record));
+        let mut draft = Self {
+            wire: Wire { schema: MAPPING_SCHEMA.to_owned(), ..Wire::default() },
+            notes: vec![
+                "drafted from the names and values of the file: check every line".to_owned(),
+            ],
+            ready: known::ready(&shapes),
+        };
+        if let Some(name) = draft.ready {
+            draft.notes.push(format!(
+                "a mapping for these records ships with the program: `--map {name}`, printed by `agenteval map show {name}`"
+            ));
+        }
+        // A list of objects in most records: the records of a document, or the steps of a run.
+        match list(&shapes) {
+            Some(list) if shapes.records == 1 => {
+                let inner = inside(records, &list);
+                let runs = inner.all().iter().any(|(_, parts, shape)| {
+                    parts.len() == 1
+                        && shape.object_lists > 0
+                        && shape.object_lists * 2 > inner.records
+                });
+                if runs {
+                    draft.notes.push(format!(
+                        "`{list}` holds records with lists of their own: they may be whole runs"
+                    ));
+                }
+                draft.wire.records = Some(format!("{list}[]"));
+                draft.events(&inner);
+            }
+            Some(list) => {
+                let inner = inside(records, &list);
+                draft.wire.record = Some(RecordKind::Run);
+                draft.wire.steps = Some(Texts::One(format!("{list}[]")));
+                draft.run(&shapes, true);
+                draft.steps(&inner);
+                let (rules, _) = draft.rules(&inner);
+                draft.wire.events = rules;
+            }
+            None if is_run_rows(&shapes) => {
+                draft.wire.record = Some(RecordKind::Run);
+                draft
+                    .notes
+                    .push("each record is taken for a whole run, of which no step is known".into());
+                draft.run(&shapes, true);
+            }
+            None => draft.events(&shapes),
+        }
+        draft
+    }
+
+    /// Records that are events of runs.
+    fn events(&mut self, shapes: &Shapes) {
+        let (rules, has_end) = self.rules(shapes);
+        if rules.is_none() {
+            self.notes
+                .push("no field tells events apart: each record is taken for a whole step".into());
+        }
+        self.wire.events = rules;
+        self.run(shapes, false);
+        self.steps(shapes);
+        if !has_end {
+            self.notes.push("no event tells the end of a run: its outcome is known from `run.success`, `run.score` or `run.status` alone".into());
+        }
+    }
+
+    fn run(&mut self, shapes: &Shapes, whole: bool) {
+        let mut run = RunFields::default();
+        for (field, names) in words::RUN {
+            let Some((path, shape)) = named(shapes, names, |shape| shape.is_scalar()) else {
+                continue;
+            };
+            if *field == "success" && !whole && shape.count * 2 > shapes.records {
+                continue; // it is the step's
+            }
+            let slot = match *field {
+                "run_id" => &mut run.run_id,
+                "task_id" => &mut run.task_id,
+                "trial" => &mut run.trial,
+                "agent" => &mut run.agent,
+                "model" => &mut run.model,
+                "score" => &mut run.score,
+                "success" => &mut run.success,
+                _ => &mut run.end_reason,
+            };
+            *slot = Some(Source::Path(path));
+        }
+        if run.run_id.is_none() && !whole {
+            let id = shapes.all().into_iter().find(|(_, parts, shape)| {
+                let last = last_key(parts).map(bare).unwrap_or_default();
+                (last.ends_with("id") || last.ends_with("key"))
+                    && shape.is_scalar()
+                    && shape.repeats()
+                    && shape.count * 2 > shapes.records
+                    && !matches!(last.as_str(), "taskid" | "agentid" | "modelid")
+            });
+            match id {
+                Some((path, ..)) => {
+                    self.notes.push(format!("`{path}` is taken for the run, because its values come again"));
+                    run.run_id = Some(Source::Path(path.to_owned()));
+                }
+                None => self.notes.push("nothing names the run: all records of a file are one run; map `run.run_id` or `group.run`".into()),
+            }
+        }
+        if run.task_id.is_none() {
+            self.notes.push(
+                "nothing names the task: map `run.task_id`, so that trials of a task are compared"
+                    .into(),
+            );
+        }
+        if whole {
+            run.tokens = tokens(shapes);
+            if let Some((path, _)) =
+                named(shapes, &["status", "state", "outcome"], |s| s.is_scalar())
+            {
+                run.status = Some(Source::Path(path));
+            }
+            if let Some((path, shape)) = named_of(shapes, words::STEP, "cost")
+                && shape.numbers > 0
+            {
+                run.cost = Some(Source::Path(path));
+            }
+            run.duration = self.duration(shapes);
+        }
+        self.wire.run = Some(run);
+    }
+
+    fn steps(&mut self, shapes: &Shapes) {
+        let mut step = StepFields::default();
+        let event =
+            self.wire.events.as_ref().and_then(|rules| rules.first()?.when.keys().next().cloned());
+        for (field, names) in words::STEP {
+            let fits = |shape: &Shape| match *field {
+                "error" => shape.count > 0,
+                "input" | "output" => shape.count > 0,
+                "started_at" | "ended_at" => shape.times * 10 >= shape.count * 9,
+                "attempt" | "attempts" | "cost" => shape.numbers == shape.count && shape.count > 0,
+                "status" => shape.is_scalar() && (shape.statuses > 0 || shape.repeats()),
+                "success" => {
+                    shape.flags > 0
+                        || shape.values.keys().all(|v| {
+                            matches!(v.as_str(), "true" | "false" | "True" | "False" | "0" | "1")
+                        })
+                }
+                "name" | "type" => shape.is_scalar() && shape.longest <= 120,
+                _ => shape.is_scalar(),
+            };
+            let Some((path, shape)) = named(shapes, names, fits) else { continue };
+            if event.as_deref() == Some(path.as_str()) {
+                continue;
+            }
+            let retries = path.to_lowercase().contains("retr");
+            let source = Some(Source::Path(path.clone()));
+            match *field {
+                "step_id" => step.step_id = source,
+                "attempt" => step.attempt = source,
+                "attempts" if shape.lists == 0 => {
+                    if retries {
+                        self.wire.attempts = Some(AttemptsAre::Retries);
+                    }
+                    self.notes.push(format!(
+                        "`{path}` is taken for a count of {}",
+                        if retries { "retries" } else { "tries" }
+                    ));
+                    step.attempts = source;
+                }
+                "type" => step.kind = source,
+                "name" => step.name = source,
+                "status" => {
+                    self.statuses(&path, shape);
+                    step.status = source;
+                }
+                "success" => step.success = source,
+                "error" => step.error = source,
+                "error_type" => step.error_type = source,
+                "error_message" => step.error_message = source,
+                "request_id" => step.request_id = source,
+                "input" => step.input = source,
+                "output" => step.output = source,
+                "started_at" => step.started_at = source,
+                "ended_at" => step.ended_at = source,
+                "cost" => step.cost = source,
+                _ => {}
+            }
+        }
+        if step.status.is_none() && step.success.is_none() {
+            // By value: a path all of whose words are statuses.
+            let by_value = shapes.all().into_iter().find(|(path, _, shape)| {
+                shape.texts > 0
+                    && shape.statuses == shape.count
+                    && shape.count > 0
+                    && event.as_deref() != Some(path)
+            });
+            if let Some((path, ..)) = by_value {
+                self.notes.push(format!(
+                    "`{path}` is taken for the status, because its values are such words"
+                ));
+                step.status = Some(Source::Path(path.to_owned()));
+            } else {
+                self.notes.push("nothing tells whether a step passed, beside errors: map `step.status` or `step.success`".into());
+            }
+        }
+        if step.name.is_none() && step.step_id.is_none() {
+            self.notes.push("nothing names the steps: map `step.name`".into());
+        }
+        step.tokens = tokens(shapes);
+        step.duration = self.duration(shapes);
+        self.time(shapes, &step);
+        if step.name.is_none() && step.step_id.is_some() {
+            step.name = step.step_id.clone();
+        }
+        self.wire.step = Some(step);
+        if self.wire.group.is_none() {
+            self.wire.group = None::<Group>;
+        }
+    }
+
+    fn time(&mut self, shapes: &Shapes, step: &StepFields) {
+        let is_time = |shape: &Shape| shape.count > 0 && shape.times * 10 >= shape.count * 9;
+        let by_name = named(shapes, words::TIME, is_time);
+        let used = |path: &str| {
+            [&step.started_at, &step.ended_at]
+                .into_iter()
+                .flatten()
+                .any(|source| matches!(source, Source::Path(p) if p == path))
+        };
+        let found = by_name.map(|(path, _)| path).or_else(|| {
+            let by_value =
+                shapes.all().into_iter().find(|(path, _, shape)| is_time(shape) && !used(path))?;
+            self.notes.push(format!(
+                "`{}` is taken for the time, because its values are times",
+                by_value.0
+            ));
+            Some(by_value.0.to_owned())
+        });
+        match found {
+            Some(path) if !used(&path) => self.wire.time = Some(Source::Path(path)),
+            Some(_) => {}
+            None if step.started_at.is_none() => self
+                .notes
+                .push("there is no time: records are taken in the order of the file".into()),
+            None => {}
+        }
+    }
+
+    fn statuses(&mut self, path: &str, shape: &Shape) {
+        let unknown: Vec<&str> = shape
+            .values
+            .keys()
+            .map(String::as_str)
+            .filter(|word| {
+                crate::model::AttemptWord::read(word) == crate::model::AttemptWord::Unknown
+            })
+            .take(12)
+            .collect();
+        if !unknown.is_empty() {
+            self.notes.push(format!(
+                "`{path}` has words whose meaning is not known ({}): give them one in `statuses`, such as completed or failed",
+                unknown.join(", ")
+            ));
+        }
+    }
+
+    fn duration(&mut self, shapes: &Shapes) -> Option<Source> {
+        for (name, unit) in words::DURATION {
+            let Some((path, shape)) = named(shapes, &[name], |shape| shape.is_scalar()) else {
+                continue;
+            };
+            let unit = match unit {
+                Some("ms") => DurationUnit::Ms,
+                Some("s") => DurationUnit::S,
+                Some("us") => DurationUnit::Us,
+                Some(_) => DurationUnit::Ns,
+                None if shape.texts > 0 => DurationUnit::Text,
+                None => {
+                    #[expect(clippy::cast_precision_loss, reason = "a count of records")]
+                    let mean = shape.sum / shape.count.max(1) as f64;
+                    let unit = if mean >= 50.0 { DurationUnit::Ms } else { DurationUnit::S };
+                    let word = if unit == DurationUnit::Ms { "milliseconds" } else { "seconds" };
+                    self.notes.push(format!(
+                        "`{path}` is taken for {word}, by its size: {mean:.3} on average"
+                    ));
+                    unit
+                }
+            };
+            return Some(Source::Pick(Box::new(Pick {
+                path: Some(path),
+                unit: Some(unit),
+                ..Pick::default()
+            })));
+        }
+        None
+    }
+
+    /// A rule for each value of the field that says what happened; with whether one ends a run.
+    fn rules(&mut self, shapes: &Shapes) -> (Option<Vec<Rule>>, bool) {
+        let is_event = |shape: &Shape| {
+            shape.texts == shape.count
+                && shape.count * 2 >= shapes.records
+                && !shape.many
+                && shape.values.len() <= EVENTS
+                && shape.longest <= 80
+                && shape.values.keys().any(|value| class(value).is_some())
+        };
+        let Some((path, shape)) = named(shapes, words::EVENT, is_event) else {
+            return (None, false);
+        };
+        let mut rules = Vec::new();
+        let mut unknown = Vec::new();
+        for (value, count) in &shape.values {
+            let (is, failed) = match class(value) {
+                Some(guess) => guess,
+                None => {
+                    unknown.push(format!("{value} ({count})"));
+                    (Class::Ignore, false)
+                }
+            };
+            let constant = |word: &str| {
+                Source::Pick(Box::new(Pick {
+                    constant: Some(Value::from(word)),
+                    ..Pick::default()
+                }))
+            };
+            let step = (failed && is == Class::StepEnd)
+                .then(|| StepFields { status: Some(constant("failed")), ..StepFields::default() });
+            let run = (failed && is == Class::RunEnd)
+                .then(|| RunFields { status: Some(constant("failed")), ..RunFields::default() });
+            rules.push(Rule {
+                when: BTreeMap::from([(path.clone(), Value::from(value.as_str()))]),
+                is,
+                run,
+                step,
+            });
+        }
+        if !unknown.is_empty() {
+            self.notes.push(format!(
+                "events whose meaning was not guessed, and how many: {}",
+                unknown.join(", ")
+            ));
+        }
+        let has_end = rules.iter().any(|rule| rule.is == Class::RunEnd);
+        (Some(rules), has_end)
+    }
+
+    fn finish(mut self) -> Suggested {
+        self.wire.notes = Some(Texts::Many(self.notes));
+        let mut text = serde_json::to_string_pretty(&self.wire).unwrap_or_default();
+        text.push('\n');
+        Suggested { text, ready: self.ready }
+    }
+}
+
+fn last_key(parts: &[Part]) -> Option<&str> {
+    match parts.last()? {
+        Part::Key(key) => Some(key),
+        _ => None,
+    }
+}
+
+/// The path whose name is likeliest to be one of these, among values that fit.
+fn named<'s>(
+    shapes: &'s Shapes,
+    names: &[&str],
+    fits: impl Fn(&Shape) -> bool,
+) -> Option<(String, &'s Shape)> {
+    let all = shapes.all();
+    names.iter().find_map(|name| {
+        let found = all.iter().find(|(_, parts, shape)| {
+            let whole: String = parts
+                .iter()
+                .filter_map(|p| match p {
+                    Part::Key(k) => Some(bare(k)),
+                    _ => None,
+                })
+                .collect();
+            let last = last_key(parts).map(bare);
+            // In lists of lists nothing is of the record itself.
+            let inner = parts.iter().filter(|part| **part == Part::Each).count();
+            inner == 0
+                && (last.as_deref() == Some(*name) || whole == *name)
+                && shape.count > 0
+                && fits(shape)
+        })?;
+        Some((found.0.to_owned(), found.2))
+    })
+}
+
+fn named_of<'s>(
+    shapes: &'s Shapes,
+    table: &[words::Names],
+    field: &str,
+) -> Option<(String, &'s Shape)> {
+    let (_, names) = table.iter().find(|(name, _)| *name == field)?;
+    named(shapes, names, Shape::is_scalar)
+}
+
+fn tokens(shapes: &Shapes) -> Option<TokenFields> {
+    let mut tokens = TokenFields::default();
+    let mut any = false;
+    for (field, names) in words::TOKENS {
+        let Some((path, _)) = named(shapes, names, |s| s.numbers == s.count && s.count > 0) else {
+            continue;
+        };
+        let slot = match *field {
+            "input" => &mut tokens.input,
+            "cache_read" => &mut tokens.cache_read,
+            "cache_write" => &mut tokens.cache_write,
+            "output" => &mut tokens.output,
+            _ => &mut tokens.total,
+        };
+        *slot = Some(Source::Path(path));
+        any = true;
+    }
+    any.then_some(tokens)
+}
+
+/// The list of objects that most records have, the longest of them.
+fn list(shapes: &Shapes) -> Option<String> {
+    let lists = shapes.all().into_iter().filter(|(_, parts, shape)| {
+        parts.iter().all(|part| matches!(part, Part::Key(_)))
+            && parts.len() <= 3
+            && shape.object_lists * 2 > shapes.records
+            && shape.elements > shape.lists
+    });
+    lists
+        .max_by_key(|(_, parts, shape)| (shape.elements, std::cmp::Reverse(parts.len())))
+        .map(|(path, ..)| path.to_owned())
+}
+
+/// The shapes of the elements of a list.
+fn inside(records: &[Box<RawValue>], list: &str) -> Shapes {
+    let mut shapes = Shapes::default();
+    let Ok(path) = crate::config::mapping::path::Path::read(list) else { return shapes };
+    for record in records {
+        let mut at: Option<&RawValue> = Some(record);
+        for part in &path.parts {
+            let Part::Key(key) = part else { continue };
+            at = at.and_then(|raw| {
+                let members: BTreeMap<String, &RawValue> = serde_json::from_str(raw.get()).ok()?;
+                members.get(key).copied()
+            });
+        }
+        for element in at.map(super::extract::elements).unwrap_or_default() {
+            if shapes.records < RECORDS as u64 {
+                shapes.take(element);
+            }
+        }
+    }
+    shapes
+}
+
+/// Whether each record is a run: it has an outcome and names no step.
+fn is_run_rows(shapes: &Shapes) -> bool {
+    let has = |table: &[words::Names], field: &str| named_of(shapes, table, field).is_some();
+    let outcome =
+        has(words::RUN, "success") || has(words::RUN, "score") || has(words::STEP, "status");
+    let task = named_of(shapes, words::RUN, "task_id")
+        .is_some_and(|(_, shape)| !shape.repeats() || has(words::RUN, "trial"));
+    let names = ["toolname", "tool", "nodename", "stepname", "stepid", "nodeid", "node", "step"];
+    outcome && task && named(shapes, &names, |_| true).is_none()
+}
