@@ -159,7 +159,8 @@ impl Check<'_> {
         let level = if whole_runs { 1 } else { event };
         let run = self.run_fields(&general_run, &here(&["run"]), level)?;
         let step = self.step_fields(&general_step, &here(&["step"]), event)?;
-        let rules = self.rules(wire, if whole_runs { &Fields::default() } else { &run }, &step)?;
+        let of_events = if whole_runs { Fields::default() } else { run.clone() };
+        let rules = self.rules(wire, &of_events, &step)?;
         let group = wire.group.clone().unwrap_or_default();
         let mut key = |source: &Option<wire::Source>, name: &str, or: Option<&Source>| match source
         {

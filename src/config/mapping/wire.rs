@@ -178,7 +178,7 @@ pub enum AttemptsAre {
 }
 
 /// What a record is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Class {
     /// An attempt of a step begins.

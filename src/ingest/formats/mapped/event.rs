@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use super::super::kept;
 use super::super::native::fields::ErrorField;
-use super::extract::{Found, Slots};
+use super::extract::Slots;
 use super::values::{self, duration, find, number, stamp};
 use crate::config::mapping::{Class, Fields, Mapping, Origin, RunField, Source, StepField};
 use crate::model::{

@@ -7,7 +7,9 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{
+    Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor,
+};
 use serde_json::value::RawValue;
 
 use super::super::raw::{Key, label, text};
@@ -131,7 +133,7 @@ impl<'a> DeserializeSeed<'a> for Walk<'_, 'a> {
         let Some(slot) = node.leaf.filter(|_| self.keeps) else {
             return from.deserialize_any(self);
         };
-        let raw = <&'a RawValue as serde::Deserialize>::deserialize(from)?;
+        let raw = <&'a RawValue>::deserialize(from)?;
         if let Some(place) = self.found.get_mut(slot)
             && place.is_none()
             && !matches!(raw.get(), "null" | "\"\"")
@@ -146,7 +148,8 @@ impl<'a> DeserializeSeed<'a> for Walk<'_, 'a> {
             self.keeps = false;
             let mut inner = serde_json::Deserializer::from_str(raw.get());
             // It was read once already, so that this cannot fail.
-            return self.deserialize(&mut inner).map_err(serde::de::Error::custom);
+            return DeserializeSeed::deserialize(self, &mut inner)
+                .map_err(serde::de::Error::custom);
         }
         Ok(())
     }

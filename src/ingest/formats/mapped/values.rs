@@ -131,7 +131,9 @@ pub(super) fn stamp(found: &Found<'_>, form: &TimeForm) -> Result<Option<Stamp<'
                 stamp.filter(|stamp| stamp.time().is_some())
             }
         },
-        Spelling::Auto | Spelling::Iso if !numeric => in_zone(Stamp::Text(text.into()), form.zone),
+        Spelling::Auto | Spelling::Iso if !numeric => {
+            in_zone(Stamp::Text(text.to_owned().into()), form.zone)
+        }
         Spelling::Auto | Spelling::Iso => None,
         Spelling::Pattern(pattern) => by_pattern(text, pattern, form.zone),
     };
