@@ -95,17 +95,15 @@ pub(crate) fn read_texts<T: Send>(
 ) -> Result<(Set, Vec<T>), Failure> {
     let mut filter = reading.filter.as_deref().map(Filter::compile).transpose()?;
     let mapping = reading.map.as_deref().map(load_mapping).transpose()?;
-    let format = match &mapping {
-        Some(_) => Some(&formats::mapped::MAPPED),
-        None => reading.format.as_deref().map(formats::by_name).transpose()?,
-    };
+    let named = reading.format.as_deref().map(formats::by_name).transpose()?;
+    let format = mapping.as_ref().map(|_| &formats::mapped::MAPPED).or(named);
     let plan = reading.plan.as_deref().map(load_plan).transpose()?;
     let threads = threads(reading)?;
     let found = ingest::find(paths)?;
     let config = &loaded.config;
     let inputs = found.sources.iter().map(|source| source.path.as_path());
-    let others = loaded.path.as_deref().into_iter().chain(reading.plan.as_deref());
-    let others = others.chain(reading.map.as_deref());
+    let others = [&loaded.path, &reading.plan, &reading.map].into_iter().flatten();
+    let others = others.map(PathBuf::as_path);
     output::guard(output, inputs.chain(others))?;
     if reading.strict {
         found.require_readable()?;
@@ -471,12 +469,10 @@ impl Set {
                 }
             }
             None => {
-                let unmatched =
-                    |issue: &&crate::model::Issue| issue.code == "mapping_path_never_matched";
-                match self.tally.issues.iter().find(unmatched) {
-                    Some(issue) => format!("no run was evaluated: {}", issue.message),
-                    None => "no run was evaluated: the input holds no run".to_owned(),
-                }
+                let unmatched = |code: &str| code == formats::mapped::NEVER_MATCHED;
+                let unmatched = self.tally.issues.iter().find(|issue| unmatched(issue.code));
+                let why = unmatched.map_or("the input holds no run", |issue| &issue.message);
+                format!("no run was evaluated: {why}")
             }
         }))
     }

@@ -1,7 +1,7 @@
 //! How a file is cut into records for a mapping.
 
+use crate::config::mapping::Mapping;
 use crate::config::mapping::path::Part;
-use crate::config::mapping::{Mapping, Prefix};
 use crate::ingest::split::Framing;
 
 /// How the file that starts like this is cut.
@@ -21,17 +21,19 @@ pub(in crate::ingest) fn framing(mapping: &Mapping, head: &[u8]) -> Framing {
     Framing::of(head)
 }
 
-/// Whether the file is a table: a column of its first row is one that the mapping reads.
+/// Whether the file is a table: a column of its first row is one that the mapping reads, or its
+/// first two lines have as many fields as each other and nothing looks like JSON.
 pub(in crate::ingest) fn is_table(mapping: &Mapping, head: &[u8]) -> bool {
-    let first = head.split(|b| *b == b'\n').find(|line| !line.trim_ascii().is_empty());
-    let Some(first) = first.map(|line| String::from_utf8_lossy(line)) else { return false };
-    if mapping.by_lines
-        || !matches!(mapping.prefix, Prefix::Container | Prefix::None)
-        || first.trim_start().starts_with(['{', '['])
-    {
+    let mut lines = head
+        .split(|b| *b == b'\n')
+        .map(String::from_utf8_lossy)
+        .filter(|line| !line.trim().is_empty() && !line.starts_with("sep="))
+        .take(50);
+    let Some(first) = lines.next() else { return false };
+    let named = mapping.by_lines || mapping.unwrap.is_some();
+    if named || first.trim_start().starts_with(['{', '[']) {
         return false;
     }
-    let after_sep = first.starts_with("sep=");
     let names = first.split([',', '\t', ';', '|']).map(|name| name.trim().trim_matches('"').trim());
     let reads = |name: &str| {
         mapping.levels[1].paths.iter().any(|path| {
@@ -39,5 +41,12 @@ pub(in crate::ingest) fn is_table(mapping: &Mapping, head: &[u8]) -> bool {
                 || matches!(path.parts.as_slice(), [Part::Key(key)] if key == name)
         })
     };
-    after_sep || names.filter(|name| !name.is_empty()).any(reads)
+    if names.filter(|name| !name.is_empty()).any(reads) {
+        return true;
+    }
+    let fields = |line: &str| line.split([',', '\t', ';', '|']).count();
+    let Some(second) = lines.next() else { return false };
+    fields(&first) > 1
+        && fields(&first) == fields(&second)
+        && ![first, second].into_iter().chain(lines).any(|line| line.contains("{\""))
 }

@@ -132,7 +132,7 @@ impl Missing {
 }
 
 /// The code of a path that never matched.
-pub(super) const NEVER_MATCHED: &str = "mapping_path_never_matched";
+pub const NEVER_MATCHED: &str = "mapping_path_never_matched";
 
 /// Shows every value of a record with its path; those of a list share `[]`, or have their index
 /// where the record itself is a list. The depth is bounded.

@@ -30,6 +30,7 @@ use extract::{Found, Slots, Values, elements, extract};
 pub(in crate::ingest) use framing::{framing, is_table};
 use line::{LineIs, Partial};
 use missing::Missing;
+pub use missing::NEVER_MATCHED;
 use run::Run;
 
 /// What `--map` reads.

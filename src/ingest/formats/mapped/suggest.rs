@@ -11,18 +11,19 @@ use serde_json::value::RawValue;
 
 use super::super::super::ReadError;
 use super::super::super::source::{self, Stream};
-use super::super::super::split::Splitter;
-use crate::config::mapping::path::Part;
 use crate::config::mapping::wire::{
-    AttemptsAre, Group, Pick, RecordKind, Rule, RunFields, Source, StepFields, Texts, TokenFields,
-    Wire,
+    AttemptsAre, Group, Pick, RecordKind, Rule, RunFields, Source, StepFields, Texts, Wire,
 };
-use crate::config::mapping::{Class, DurationUnit, MAPPING_SCHEMA, Mapping};
+use crate::config::mapping::{Class, DurationUnit, MAPPING_SCHEMA};
 
+mod head;
 mod known;
+mod names;
 mod shapes;
 mod words;
 
+use head::{inside, records};
+use names::{is_run_rows, last_key, list, named, named_of, tokens};
 use shapes::{Shape, Shapes};
 use words::{bare, class};
 
@@ -62,54 +63,6 @@ pub fn suggest_mapping(path: &Path) -> Result<Suggested, ReadError> {
         return Err(fail("neither JSON nor a table with a header row, so there is nothing to map"));
     }
     Ok(Draft::of(&records).finish())
-}
-
-/// The records of the start of a file, as JSON.
-fn records(text: &[u8], whole: bool) -> Vec<Box<RawValue>> {
-    let plain = Mapping::default();
-    let json = matches!(text.trim_ascii_start().first(), Some(b'{' | b'['));
-    let mut splitter = Splitter::new(super::framing(&plain, text));
-    let mut spans = Vec::new();
-    splitter.split(text, whole, &mut spans);
-    let read = |span: &crate::ingest::split::Span| {
-        let bytes = text.get(span.start..span.end)?;
-        // In front of the JSON of a log line may stand what a container runtime writes.
-        let start = if json { 0 } else { memchr::memchr(b'{', bytes)? };
-        serde_json::from_slice::<Box<RawValue>>(bytes.get(start..)?).ok()
-    };
-    let found: Vec<_> = spans.iter().filter_map(read).take(RECORDS).collect();
-    if json || !found.is_empty() {
-        return found;
-    }
-    rows(text)
-}
-
-/// The rows of a table, as JSON objects of texts.
-fn rows(text: &[u8]) -> Vec<Box<RawValue>> {
-    let first = text.split(|b| *b == b'\n').next().unwrap_or_default();
-    let count = |delimiter: u8| first.iter().filter(|b| **b == delimiter).count();
-    let delimiter =
-        [b',', b'\t', b';', b'|'].into_iter().rev().max_by_key(|d| count(*d)).unwrap_or(b',');
-    if count(delimiter) == 0 {
-        return Vec::new();
-    }
-    let mut reader =
-        csv::ReaderBuilder::new().delimiter(delimiter).flexible(true).from_reader(text);
-    let Ok(names) = reader.byte_headers().cloned() else { return Vec::new() };
-    let cell = |cell: &[u8]| String::from_utf8_lossy(cell).trim().to_owned();
-    reader
-        .byte_records()
-        .take(RECORDS)
-        .filter_map(Result::ok)
-        .filter_map(|row| {
-            let object: serde_json::Map<String, Value> = names
-                .iter()
-                .zip(row.iter())
-                .map(|(n, c)| (cell(n), Value::from(cell(c))))
-                .collect();
-            serde_json::value::to_raw_value(&object).ok()
-        })
-        .collect()
 }
 
 /// The draft while it is made.
@@ -472,114 +425,4 @@ impl Draft {
         text.push('\n');
         Suggested { text, ready: self.ready }
     }
-}
-
-fn last_key(parts: &[Part]) -> Option<&str> {
-    match parts.last()? {
-        Part::Key(key) => Some(key),
-        _ => None,
-    }
-}
-
-/// The path whose name is likeliest to be one of these, among values that fit.
-fn named<'s>(
-    shapes: &'s Shapes,
-    names: &[&str],
-    fits: impl Fn(&Shape) -> bool,
-) -> Option<(String, &'s Shape)> {
-    let all = shapes.all();
-    names.iter().find_map(|name| {
-        let found = all.iter().find(|(_, parts, shape)| {
-            let whole: String = parts
-                .iter()
-                .filter_map(|p| match p {
-                    Part::Key(k) => Some(bare(k)),
-                    _ => None,
-                })
-                .collect();
-            let last = last_key(parts).map(bare);
-            // In lists of lists nothing is of the record itself.
-            let inner = parts.iter().filter(|part| **part == Part::Each).count();
-            inner == 0
-                && (last.as_deref() == Some(*name) || whole == *name)
-                && shape.count > 0
-                && fits(shape)
-        })?;
-        Some((found.0.to_owned(), found.2))
-    })
-}
-
-fn named_of<'s>(
-    shapes: &'s Shapes,
-    table: &[words::Names],
-    field: &str,
-) -> Option<(String, &'s Shape)> {
-    let (_, names) = table.iter().find(|(name, _)| *name == field)?;
-    named(shapes, names, Shape::is_scalar)
-}
-
-fn tokens(shapes: &Shapes) -> Option<TokenFields> {
-    let mut tokens = TokenFields::default();
-    let mut any = false;
-    for (field, names) in words::TOKENS {
-        let Some((path, _)) = named(shapes, names, |s| s.numbers == s.count && s.count > 0) else {
-            continue;
-        };
-        let slot = match *field {
-            "input" => &mut tokens.input,
-            "cache_read" => &mut tokens.cache_read,
-            "cache_write" => &mut tokens.cache_write,
-            "output" => &mut tokens.output,
-            _ => &mut tokens.total,
-        };
-        *slot = Some(Source::Path(path));
-        any = true;
-    }
-    any.then_some(tokens)
-}
-
-/// The list of objects that most records have, the longest of them.
-fn list(shapes: &Shapes) -> Option<String> {
-    let lists = shapes.all().into_iter().filter(|(_, parts, shape)| {
-        parts.iter().all(|part| matches!(part, Part::Key(_)))
-            && parts.len() <= 3
-            && shape.object_lists * 2 > shapes.records
-            && shape.elements > shape.lists
-    });
-    lists
-        .max_by_key(|(_, parts, shape)| (shape.elements, std::cmp::Reverse(parts.len())))
-        .map(|(path, ..)| path.to_owned())
-}
-
-/// The shapes of the elements of a list.
-fn inside(records: &[Box<RawValue>], list: &str) -> Shapes {
-    let mut shapes = Shapes::default();
-    let Ok(path) = crate::config::mapping::path::Path::read(list) else { return shapes };
-    for record in records {
-        let mut at: Option<&RawValue> = Some(record);
-        for part in &path.parts {
-            let Part::Key(key) = part else { continue };
-            at = at.and_then(|raw| {
-                let members: BTreeMap<String, &RawValue> = serde_json::from_str(raw.get()).ok()?;
-                members.get(key).copied()
-            });
-        }
-        for element in at.map(super::extract::elements).unwrap_or_default() {
-            if shapes.records < RECORDS as u64 {
-                shapes.take(element);
-            }
-        }
-    }
-    shapes
-}
-
-/// Whether each record is a run: it has an outcome and names no step.
-fn is_run_rows(shapes: &Shapes) -> bool {
-    let has = |table: &[words::Names], field: &str| named_of(shapes, table, field).is_some();
-    let outcome =
-        has(words::RUN, "success") || has(words::RUN, "score") || has(words::STEP, "status");
-    let task = named_of(shapes, words::RUN, "task_id")
-        .is_some_and(|(_, shape)| !shape.repeats() || has(words::RUN, "trial"));
-    let names = ["toolname", "tool", "nodename", "stepname", "stepid", "nodeid", "node", "step"];
-    outcome && task && named(shapes, &names, |_| true).is_none()
 }
