@@ -156,7 +156,7 @@ fn a_path_that_never_matched_is_named_with_the_nearest_that_there_is() {
         "{\"event\":\"step\"}\n",
     );
     let ran = none.run(&["analyze"]);
-    assert_eq!(ran.code, 3, "{ran:?}");
+    assert_eq!(ran.code, 4, "{ran:?}");
     assert!(ran.err.contains("error: no run was evaluated: path `evnt` never matched"), "{ran:?}");
     assert!(ran.err.contains("the records have `event`"), "{ran:?}");
     // A ready mapping covers more than one file has: that is no warning.
@@ -258,7 +258,7 @@ fn durations_have_units() {
         ("us", json!("1500000"), 1.5),
         ("ns", json!(1_500_000_000), 1.5),
         ("text", json!("1.5s"), 1.5),
-        ("text", json!("43.8µs"), 43.8e-6),
+        ("text", json!("438000.5µs"), 0.438_001),
         ("text", json!("1m2.5s"), 62.5),
         ("text", json!("00:01:02.5"), 62.5),
     ] {
@@ -269,7 +269,7 @@ fn durations_have_units() {
         });
         let read = Read::new(&mapping, &lines(&[json!({"t": "a", "d": value})]));
         let found = read.figure("duration_seconds");
-        assert!((found - seconds).abs() < 1e-9, "{unit} {value}: {found}");
+        assert!((found - seconds).abs() < 1e-6, "{unit} {value}: {found}");
     }
 }
 
@@ -375,7 +375,7 @@ fn a_retry_fails_the_attempt_that_is_open_and_begins_the_next() {
     let read = Read::new(&mapping, &data);
     assert_eq!(read.counts(), [1, 2, 3]);
     assert_eq!(read.figure("avg_retry_count"), 1.0);
-    let errors = read.report()["metrics"]["error_type_distribution"].to_string();
+    let errors = read.report()["distributions"]["error_type"].to_string();
     assert!(errors.contains("Timeout"), "{errors}");
 }
 
@@ -520,7 +520,7 @@ fn a_baseline_by_another_mapping_is_not_compared() {
         let mut command = agenteval();
         Ran::of(command.current_dir(folder.path()).args(args))
     };
-    let saved = run(&["baseline", "save", "calls.csv", "--map", "map.json", "--name", "main"]);
+    let saved = run(&["baseline", "save", "main", "calls.csv", "--map", "map.json"]);
     assert_eq!(saved.code, 0, "{saved:?}");
     // The same mapping in another spelling is the same.
     let same = run(&["gate", "calls.csv", "--map", "same.yaml", "--baseline", "main"]);
@@ -539,8 +539,7 @@ fn ready_mappings_are_listed_and_shown() {
         let shown = run(&["map", "show", name]);
         assert_eq!(shown.code, 0, "{shown:?}");
         assert_eq!(shown.json()["schema"], "agenteval.map/1", "{name}");
-        let schema = run(&["schema", "map"]).json();
-        assert_eq!(schema_faults(&schema, &shown.json()), Vec::<String>::new(), "{name}");
+        assert_eq!(schema_faults("map", &shown.json()), Vec::<String>::new(), "{name}");
     }
     assert!(list.out.lines().count() >= 10, "{}", list.out);
     run(&["map", "show", "pinno"]).refused(2, &["no mapping `pinno`", "did you mean `pino`?"]);
@@ -599,6 +598,6 @@ fn a_draft_names_the_ready_mapping_of_known_logs() {
         let draft = folder.path().join("draft.json");
         std::fs::write(&draft, &ran.out).unwrap();
         let read = run(&["inspect", path.to_str().unwrap(), "--map", draft.to_str().unwrap()]);
-        assert!(matches!(read.code, 0 | 3), "{file}: {read:?} by {}", ran.out);
+        assert!(matches!(read.code, 0 | 4), "{file}: {read:?} by {}", ran.out);
     }
 }

@@ -1,8 +1,5 @@
 //! From the mapping as written to the mapping as used: the one place where its values are checked.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
 use regex::Regex;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -10,11 +7,9 @@ use sha2::{Digest, Sha256};
 use super::super::error::ConfigError;
 use super::super::parse;
 use super::super::source::Node;
-use super::compiled::{
-    Fields, Literal, Origin, Pick, Prefix, Rule, Slot, Source, Test, TimeForm, Tree, Use,
-};
+use super::compiled::{Fields, Prefix, Slot, Source, TimeForm, Tree, Use};
 use super::path::Path;
-use super::wire::{self, AttemptsAre, DurationUnit, OtherLines, RecordKind, Values, Wire};
+use super::wire::{self, AttemptsAre, DurationUnit, OtherLines, RecordKind, Wire};
 use super::{MAPPING_SCHEMA, Mapping, keys};
 
 mod rules;

@@ -270,8 +270,9 @@ impl Attempts {
         self.close(at);
         if let Pair::Name(_) | Pair::None = pair
             && let Some(open) = self.by_name.get_mut(&name_of(&pair))
+            && open.front() == Some(&at)
         {
-            open.retain(|other| *other != at);
+            open.pop_front();
         }
         let number = self.number(at);
         if let Some(failed) = self.list.get_mut(at) {

@@ -73,15 +73,15 @@ impl Missing {
         }
     }
 
-    /// A warning for each field whose paths never matched; a note where the mapping ships with the
-    /// program, as it covers more than one file has.
-    pub(super) fn issues(&self, mapping: &Mapping) -> Vec<Issue> {
+    /// A warning for each field whose paths never matched. A mapping that ships with the program
+    /// covers more than one file has: where it gave runs, its fields are one note together.
+    pub(super) fn issues(&self, mapping: &Mapping, any_run: bool) -> Vec<Issue> {
         let seen = |slot: &Slot| {
             self.seen.get(slot.level).and_then(|seen| seen.get(slot.at)).copied().unwrap_or(false)
         };
         let looked = |slot: &Slot| self.looked.get(slot.level).copied().unwrap_or(false);
         let mut known: [Option<BTreeSet<String>>; 3] = Default::default();
-        let mut issues = Vec::new();
+        let (mut issues, mut unused) = (Vec::new(), Vec::new());
         let mut told = BTreeSet::new();
         for used in &mapping.uses {
             let Some(first) = used.slots.first().filter(|slot| looked(slot)) else { continue };
@@ -107,11 +107,16 @@ impl Missing {
                 continue;
             }
             let place = self.first.unwrap_or_default();
-            issues.push(if mapping.ready {
-                Issue::note(NEVER_MATCHED, place, message)
+            if any_run && mapping.ready {
+                unused.push(used.field.as_str());
             } else {
-                Issue::warning(NEVER_MATCHED, place, message)
-            });
+                issues.push(Issue::warning(NEVER_MATCHED, place, message));
+            }
+        }
+        if !unused.is_empty() {
+            let message =
+                format!("fields that the mapping reads and no record has: {}", unused.join(", "));
+            issues.push(Issue::note("fields_not_there", self.first.unwrap_or_default(), message));
         }
         issues
     }

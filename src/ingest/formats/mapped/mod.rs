@@ -6,7 +6,7 @@
 //! one inside of whose records it stands; else it is told as lost.
 //! Refuses: to detect anything. A mapping is always named by a person.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::{Assembler, Fate, Format, Parsed, Reader, Record, Refusal};
@@ -54,6 +54,8 @@ struct Mapped {
     by_key: HashMap<Box<str>, usize>,
     /// The run of the records of a file that name none.
     nameless: BTreeMap<u32, usize>,
+    /// The runs that records of a file name.
+    named: BTreeMap<u32, BTreeSet<usize>>,
     /// Events by run, class and what tells that two are one.
     same: HashMap<(usize, Class, Box<str>), usize>,
     /// Records by what they were found to be.
@@ -81,6 +83,7 @@ impl Mapped {
             runs: Vec::new(),
             by_key: HashMap::new(),
             nameless: BTreeMap::new(),
+            named: BTreeMap::new(),
             same: HashMap::new(),
             told: Tally::default(),
             notices: Notices::default(),
@@ -242,7 +245,11 @@ impl Mapped {
     fn run(&mut self, key: Option<Box<str>>, place: Place) -> usize {
         let next = self.runs.len();
         let at = match &key {
-            Some(key) => *self.by_key.entry(key.clone()).or_insert(next),
+            Some(key) => {
+                let at = *self.by_key.entry(key.clone()).or_insert(next);
+                self.named.entry(place.file).or_default().insert(at);
+                at
+            }
             None => *self.nameless.entry(place.file).or_insert(next),
         };
         match self.runs.get_mut(at) {
@@ -257,58 +264,63 @@ impl Mapped {
 
     /// Gives the records that name no run to the runs that they can only be of.
     fn settle(&mut self, parsed: &mut Parsed<'static>) {
-        let nameless = std::mem::take(&mut self.nameless);
-        let mut taken: Vec<Option<Run>> =
-            std::mem::take(&mut self.runs).into_iter().map(Some).collect();
-        for (file, at) in nameless {
-            let named: Vec<usize> = (0..taken.len())
-                .filter(|other| {
-                    let run = taken.get(*other).and_then(Option::as_ref);
-                    run.is_some_and(|run| {
-                        run.key.is_some() && (run.place.file..=run.until.file).contains(&file)
-                    })
-                })
-                .collect();
-            if named.is_empty() {
-                continue;
-            }
-            let Some(mut run) = taken.get_mut(at).and_then(Option::take) else { continue };
-            if let [only] = named.as_slice() {
-                if let Some(owner) = taken.get_mut(*only).and_then(Option::as_mut) {
-                    owner.adopt(run);
-                }
-                continue;
-            }
-            let mut lost: Option<Issue> = None;
-            for event in std::mem::take(&mut run.events) {
-                let inside: Vec<usize> = named
-                    .iter()
-                    .copied()
-                    .filter(|other| {
-                        let run = taken.get(*other).and_then(Option::as_ref);
-                        run.is_some_and(|run| (run.place..=run.until).contains(&event.place))
-                    })
-                    .collect();
-                let owner = match inside.as_slice() {
-                    [only] => taken.get_mut(*only).and_then(Option::as_mut),
-                    _ => None,
-                };
-                match owner {
-                    Some(owner) => owner.events.push(event),
-                    None => {
-                        let message = "several runs share this file and the record names none: map `group.run`";
-                        let place = event.place;
-                        lost.get_or_insert_with(|| {
-                            Issue::rejected("event_without_run", place, message).times(0)
-                        })
-                        .count += 1;
+        let runs = std::mem::take(&mut self.runs);
+        let mut taken: Vec<Option<Run>> = runs.into_iter().map(Some).collect();
+        for (file, at) in std::mem::take(&mut self.nameless) {
+            let Some(named) = self.named.get(&file) else { continue };
+            let Some(run) = taken.get_mut(at).and_then(Option::take) else { continue };
+            match named.first().filter(|_| named.len() == 1) {
+                Some(only) => {
+                    if let Some(owner) = taken.get_mut(*only).and_then(Option::as_mut) {
+                        owner.adopt(run);
                     }
                 }
+                None => parsed.issues.extend(share_out(run.events, named, &mut taken)),
             }
-            parsed.issues.extend(lost);
         }
         self.runs = taken.into_iter().flatten().collect();
     }
+}
+
+/// Gives each event to the one run between whose records it stands; tells of those that stand
+/// inside of none, or of several.
+fn share_out(
+    mut events: Vec<event::Event>,
+    named: &BTreeSet<usize>,
+    runs: &mut [Option<Run>],
+) -> Option<Issue> {
+    let spans = named.iter().filter_map(|at| {
+        let run = runs.get(*at)?.as_ref()?;
+        Some((run.place, run.until, *at))
+    });
+    let mut spans: Vec<(Place, Place, usize)> = spans.collect();
+    spans.sort_unstable();
+    events.sort_by_key(|event| event.place);
+    let mut spans = spans.into_iter().peekable();
+    let mut around: BTreeSet<(Place, usize)> = BTreeSet::new();
+    let mut lost: Option<Issue> = None;
+    for event in events {
+        while let Some((_, until, at)) = spans.next_if(|(from, ..)| *from <= event.place) {
+            around.insert((until, at));
+        }
+        while around.first().is_some_and(|(until, _)| *until < event.place) {
+            around.pop_first();
+        }
+        let only = around.first().filter(|_| around.len() == 1).map(|(_, at)| *at);
+        match only.and_then(|at| runs.get_mut(at)).and_then(Option::as_mut) {
+            Some(owner) => owner.events.push(event),
+            None => {
+                let message =
+                    "several runs share this file and the record names none: map `group.run`";
+                let place = event.place;
+                let told = lost.get_or_insert_with(|| {
+                    Issue::rejected("event_without_run", place, message).times(0)
+                });
+                told.count += 1;
+            }
+        }
+    }
+    lost
 }
 
 impl From<Took> for Fate {
@@ -351,7 +363,7 @@ impl Assembler for Mapped {
         for run in std::mem::take(&mut self.runs) {
             parsed.runs.push(run.finish(&self.mapping, &mut self.told));
         }
-        parsed.issues.extend(self.missing.issues(&self.mapping));
+        parsed.issues.extend(self.missing.issues(&self.mapping, !parsed.runs.is_empty()));
         parsed.issues.extend(self.partial.finish());
         parsed.issues.extend(self.notices.into_issues());
         parsed.issues.extend(self.told.into_issues());

@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 use super::super::super::ReadError;
 use super::super::super::source::{self, Stream};
 use crate::config::mapping::wire::{
-    AttemptsAre, Group, Pick, RecordKind, Rule, RunFields, Source, StepFields, Texts, Wire,
+    AttemptsAre, Pick, RecordKind, Rule, RunFields, Source, StepFields, Texts, Wire,
 };
 use crate::config::mapping::{Class, DurationUnit, MAPPING_SCHEMA};
 
@@ -230,7 +230,13 @@ impl Draft {
             let source = Some(Source::Path(path.clone()));
             match *field {
                 "step_id" => step.step_id = source,
-                "attempt" => step.attempt = source,
+                "attempt" => {
+                    if shape.values.contains_key("0") {
+                        self.wire.first_attempt = Some(0);
+                        self.notes.push(format!("`{path}` has a 0, so attempts count from there"));
+                    }
+                    step.attempt = source;
+                }
                 "attempts" if shape.lists == 0 => {
                     if retries {
                         self.wire.attempts = Some(AttemptsAre::Retries);
@@ -287,9 +293,6 @@ impl Draft {
             step.name = step.step_id.clone();
         }
         self.wire.step = Some(step);
-        if self.wire.group.is_none() {
-            self.wire.group = None::<Group>;
-        }
     }
 
     fn time(&mut self, shapes: &Shapes, step: &StepFields) {
@@ -379,7 +382,15 @@ impl Draft {
                 && shape.longest <= 80
                 && shape.values.keys().any(|value| class(value).is_some())
         };
-        let Some((path, shape)) = named(shapes, words::EVENT, is_event) else {
+        let by_value = || {
+            let classes = |shape: &Shape| shape.values.keys().filter_map(|v| class(v)).count();
+            let all = shapes.all().into_iter();
+            let mut found = all.filter(|(_, parts, shape)| {
+                parts.len() <= 2 && is_event(shape) && classes(shape) > 1
+            });
+            found.next().map(|(path, _, shape)| (path.to_owned(), shape))
+        };
+        let Some((path, shape)) = named(shapes, words::EVENT, is_event).or_else(by_value) else {
             return (None, false);
         };
         let mut rules = Vec::new();

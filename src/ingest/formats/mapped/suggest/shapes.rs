@@ -99,7 +99,7 @@ fn is_time(value: &str, number: Option<f64>) -> bool {
     match number {
         // From September 2001 on, in seconds; the other units follow by magnitude.
         Some(number) => {
-            number >= 1e9 && number < 2e19 && {
+            (1e9..2e19).contains(&number) && {
                 let time = Stamp::Number(number).time();
                 time.is_some_and(|time| {
                     (1_000_000_000_000_000..4_102_444_800_000_000).contains(&time.micros)

@@ -23,6 +23,14 @@ pub(super) const RUN: &[Names] = &[
             "jobid",
             "simulationid",
             "rolloutid",
+            "session",
+            "run",
+            "trace",
+            "thread",
+            "conversation",
+            "episode",
+            "job",
+            "workflow",
         ],
     ),
     (
@@ -40,10 +48,15 @@ pub(super) const RUN: &[Names] = &[
             "sampleid",
             "workflow",
             "scenario",
+            "case",
+            "testcase",
+            "problem",
+            "question",
+            "instance",
         ],
     ),
     ("trial", &["trial", "trialid", "seed", "epoch", "repetition", "replicate", "rollout"]),
-    ("agent", &["agent", "agentname", "agentid", "assistant", "assistantid"]),
+    ("agent", &["agent", "agentname", "agentid", "assistant", "assistantid", "bot"]),
     ("model", &["model", "modelname", "modelid", "llm", "engine"]),
     ("score", &["score", "reward", "grade", "accuracy"]),
     ("success", &["success", "succeeded", "passed", "resolved", "correct", "solved", "iscorrect"]),
@@ -62,7 +75,7 @@ pub(super) const RUN: &[Names] = &[
 
 /// Names of the fields of a step.
 pub(super) const STEP: &[Names] = &[
-    ("step_id", &["stepid", "nodeid", "activityid", "actionid"]),
+    ("step_id", &["stepid", "nodeid", "activityid", "actionid", "stepnumber", "stepno", "step"]),
     ("attempt", &["attempt", "attemptnumber", "attemptno", "try", "trynumber", "attemptid"]),
     ("attempts", &["attempts", "tries", "attemptcount", "retries", "retrycount", "numretries"]),
     ("type", &["steptype", "nodetype", "spantype", "spankind", "kind", "category"]),
@@ -84,7 +97,10 @@ pub(super) const STEP: &[Names] = &[
             "name",
         ],
     ),
-    ("status", &["status", "state", "outcome", "result", "statuscode"]),
+    (
+        "status",
+        &["status", "state", "outcome", "result", "statuscode", "returncode", "exitcode", "rc"],
+    ),
     ("success", &["success", "succeeded", "ok", "passed"]),
     ("error", &["error", "err", "exception", "failure"]),
     (
@@ -137,6 +153,8 @@ pub(super) const DURATION: &[(&str, Option<&str>)] = &[
     ("durations", Some("s")),
     ("durationsec", Some("s")),
     ("durationseconds", Some("s")),
+    ("seconds", Some("s")),
+    ("millis", Some("ms")),
     ("elapsedseconds", Some("s")),
     ("elapseds", Some("s")),
     ("latencys", Some("s")),
@@ -150,8 +168,21 @@ pub(super) const DURATION: &[(&str, Option<&str>)] = &[
 ];
 
 /// Names of the field that says what happened.
-pub(super) const EVENT: &[&str] =
-    &["event", "eventtype", "eventname", "type", "msg", "message", "action", "phase", "kind", "op"];
+pub(super) const EVENT: &[&str] = &[
+    "event",
+    "eventtype",
+    "eventname",
+    "eventkind",
+    "ev",
+    "evt",
+    "type",
+    "msg",
+    "message",
+    "action",
+    "phase",
+    "kind",
+    "op",
+];
 
 /// A name as the tables have it.
 pub(super) fn bare(name: &str) -> String {
