@@ -561,8 +561,15 @@ fn suggest(file: &str) -> (Value, Ran, Value) {
 #[test]
 fn a_draft_reads_the_file_that_it_was_made_from() {
     let (draft, _, found) = suggest(EVENTS);
-    assert_eq!(draft["run"]["task_id"], Value::Null);
+    assert_eq!(draft["run"]["run_id"], "job");
+    assert_eq!(draft["run"]["task_id"], "case");
     assert_eq!(draft["step"]["name"], "extra.tool_name");
+    assert_eq!(draft["first_attempt"], 0);
+    assert!(draft["notes"].to_string().contains("heartbeat (1)"), "{draft:#}");
+    assert_eq!(
+        (&found["runs"], &found["steps"], &found["attempts"]),
+        (&json!(2), &json!(2), &json!(3))
+    );
     assert!(draft["notes"].as_array().is_some_and(|notes| !notes.is_empty()));
     assert!(found["runs"].as_u64().unwrap() > 0, "{draft:#}");
     let (draft, _, found) = suggest("fixtures/map/calls.csv");

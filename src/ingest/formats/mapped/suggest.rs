@@ -289,8 +289,13 @@ impl Draft {
         step.tokens = tokens(shapes);
         step.duration = self.duration(shapes);
         self.time(shapes, &step);
-        if step.name.is_none() && step.step_id.is_some() {
-            step.name = step.step_id.clone();
+        if step.name.is_none() {
+            step.name.clone_from(&step.step_id);
+        }
+        if step.step_id.is_none() && step.attempt.is_some() {
+            self.notes
+                .push("attempts are numbered, so those of one name are taken for one step".into());
+            step.step_id.clone_from(&step.name);
         }
         self.wire.step = Some(step);
     }
