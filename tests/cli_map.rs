@@ -4,7 +4,6 @@
 #[path = "support/cli.rs"]
 mod cli;
 #[path = "support/mod.rs"]
-#[expect(dead_code, reason = "only some tests read shared files")]
 mod support;
 
 use std::path::Path;
