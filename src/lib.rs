@@ -8,6 +8,7 @@ pub mod baseline;
 pub mod cli;
 pub mod compare;
 pub mod config;
+pub mod convert;
 pub mod evaluate;
 pub mod exit;
 pub mod expr;
@@ -17,5 +18,4 @@ pub mod metrics;
 pub mod model;
 pub mod render;
 pub mod stats;
-#[cfg(feature = "tables")]
 pub mod table;

@@ -90,7 +90,7 @@ pub(super) fn run(args: &Analyze, global: &Global) -> Outcome {
         csv: Some(&|| figures_csv(&figure_lines(&analysis))),
         junit: None,
         sarif: None,
-        rows: Some(&set.rows),
+        parquet: Some(&|| super::query::runs_parquet(&set.rows)),
     };
     output::emit(&forms, &args.output, global)?;
     Ok(Status::Done)

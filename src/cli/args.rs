@@ -1,6 +1,7 @@
 //! The arguments, as typed.
 
 mod against;
+mod convert;
 mod map;
 mod report;
 
@@ -10,6 +11,7 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
 pub(crate) use super::chart::args::Chart;
 pub(crate) use against::*;
+pub(crate) use convert::{Convert, Query, To};
 pub(crate) use map::{Map, MapCommand};
 pub(crate) use report::Report;
 
@@ -74,6 +76,10 @@ pub(crate) enum Command {
     Demo(Demo),
     /// Draft and show field mappings, which read unknown JSON and CSV
     Map(Map),
+    /// Write runs in another form: native JSON or NDJSON, Parquet, ATIF
+    Convert(Convert),
+    /// Run SQL over the tables runs and steps
+    Query(Query),
     /// Print a JSON Schema
     Schema(Schema),
     /// Write an eval config and the folder .agenteval to start from
@@ -145,7 +151,7 @@ pub(crate) struct Output {
     /// Form of the output
     #[arg(long, value_enum, default_value_t = Form::Table)]
     pub(crate) output: Form,
-    /// Write a file as well; its ending picks the form (.json .ndjson .csv .md .txt; analyze also .parquet, a row a run)
+    /// Write a file as well; its ending picks the form (.json .ndjson .csv .md .txt; analyze and query also .parquet)
     #[arg(short = 'o', value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
 }

@@ -156,7 +156,7 @@ fn write(
         csv: None,
         junit: Some(&junit),
         sarif: Some(&sarif),
-        rows: None,
+        parquet: None,
     };
     output::emit(&forms, output, global)?;
     let on_github = std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true");

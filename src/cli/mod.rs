@@ -11,7 +11,9 @@ mod chart;
 mod ci;
 mod collect;
 mod compare;
+mod convert;
 mod demo;
+mod each;
 mod explain;
 mod gate;
 mod init;
@@ -21,6 +23,7 @@ mod output;
 mod pages;
 mod plan;
 mod progress;
+mod query;
 mod report;
 mod runs;
 mod schema;
@@ -128,6 +131,8 @@ fn dispatch(args: Args) -> Outcome {
         Command::Plan(plan) => plan::run(&plan, &args.global),
         Command::Demo(demo) => demo::run(&demo, &args.global),
         Command::Map(map) => map::run(&map.command, &args.global),
+        Command::Convert(convert) => convert::run(&convert, &args.global),
+        Command::Query(query) => query::run(&query, &args.global),
         Command::Schema(schema) => schema::run(&schema),
         Command::Init(init) => init::run(&init),
         Command::Completions { shell } => {

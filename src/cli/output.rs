@@ -1,11 +1,11 @@
 //! Writing results: to standard output, and to files by their ending.
 
-use std::io::{ErrorKind, IsTerminal, Read, Write};
-use std::path::Path;
+use std::fs::File;
+use std::io::{BufWriter, ErrorKind, IsTerminal, Read, Write};
+use std::path::{Path, PathBuf};
 
 use super::args::{ColorChoice, Form, Global, Output};
 use super::{Failure, Outcome};
-use crate::evaluate::RunRow;
 use crate::exit::Status;
 use crate::render::{Doc, Style, markdown, text};
 
@@ -23,15 +23,14 @@ pub(crate) struct Forms<'f> {
     pub(crate) junit: Option<&'f dyn Fn() -> String>,
     /// For code scanning; `None` where the command finds nothing.
     pub(crate) sarif: Option<&'f dyn Fn() -> String>,
-    /// The runs, for a table of them; `None` where the command has none.
-    #[cfg_attr(not(feature = "tables"), expect(dead_code, reason = "only tables read it"))]
-    pub(crate) rows: Option<&'f [RunRow]>,
+    /// The bytes of a Parquet file; `None` where the command has no table.
+    pub(crate) parquet: Option<&'f dyn Fn() -> Result<Vec<u8>, Failure>>,
 }
 
 impl<'f> Forms<'f> {
     /// Of a command that has tables, Markdown and JSON alone.
     pub(crate) fn page(doc: &'f dyn Fn() -> Doc, json: &'f dyn Fn() -> String) -> Self {
-        Self { doc, json, ndjson: None, csv: None, junit: None, sarif: None, rows: None }
+        Self { doc, json, ndjson: None, csv: None, junit: None, sarif: None, parquet: None }
     }
 }
 
@@ -96,7 +95,7 @@ pub(crate) fn check(output: &Output, more: More) -> Result<(), Failure> {
 }
 
 /// Refuses to write over a stored baseline: only `agenteval baseline` moves one.
-fn keep_baselines(file: &Path) -> Result<(), Failure> {
+pub(crate) fn keep_baselines(file: &Path) -> Result<(), Failure> {
     let mut head = Vec::new();
     if file.is_file()
         && let Ok(opened) = std::fs::File::open(file)
@@ -142,24 +141,16 @@ pub(crate) fn emit(forms: &Forms<'_>, output: &Output, global: &Global) -> Resul
             continue;
         }
         if form == Form::Parquet {
-            write_file(file, &parquet(forms)?)?;
+            let Some(parquet) = forms.parquet else {
+                return Err(Failure::usage("this command writes no Parquet"));
+            };
+            write_file(file, &parquet()?)?;
         } else {
             let content = content(forms, form, Style { width: PIPE_WIDTH, color: false });
             write_file(file, content.as_bytes())?;
         }
     }
     print(&content(forms, output.output, style(global))).map(|_| ())
-}
-
-#[cfg(feature = "tables")]
-fn parquet(forms: &Forms<'_>) -> Result<Vec<u8>, Failure> {
-    crate::table::runs_parquet(forms.rows.unwrap_or_default())
-        .map_err(|error| Failure::usage(error.to_string()))
-}
-
-#[cfg(not(feature = "tables"))]
-fn parquet(_forms: &Forms<'_>) -> Result<Vec<u8>, Failure> {
-    Err(Failure::usage("this agenteval was built without tables"))
 }
 
 fn content(forms: &Forms<'_>, form: Form, style: Style) -> String {
@@ -204,29 +195,82 @@ pub(crate) fn print(content: &str) -> Outcome {
     }
 }
 
-/// Writes a file whole or not at all: beside its place first, then moved there.
+/// Writes a file whole or not at all.
 pub(crate) fn write_file(path: &Path, content: &[u8]) -> Result<(), Failure> {
-    let fail =
-        |error: std::io::Error| Failure::usage(format!("cannot write {}: {error}", path.display()));
-    // A device or pipe is written to as it is.
-    if path.exists() && !path.is_file() {
-        return std::fs::write(path, content).map_err(fail);
+    let mut draft = Draft::begin(path)?;
+    draft.write_all(content).map_err(|error| cannot_write(path, error))?;
+    draft.finish()
+}
+
+fn cannot_write(path: &Path, error: std::io::Error) -> Failure {
+    Failure::usage(format!("cannot write {}: {error}", path.display()))
+}
+
+/// A file that is written whole or not at all: beside its place first, then moved there. Dropped
+/// before it is finished, it leaves nothing.
+pub(crate) struct Draft {
+    path: PathBuf,
+    to: Place,
+}
+
+enum Place {
+    /// A device or pipe is written to as it is.
+    Direct(File),
+    /// A new file, and what it becomes.
+    Beside(BufWriter<tempfile::NamedTempFile>, PathBuf),
+}
+
+impl Draft {
+    pub(crate) fn begin(path: &Path) -> Result<Self, Failure> {
+        let fail = |error: std::io::Error| cannot_write(path, error);
+        if path.exists() && !path.is_file() {
+            let file = std::fs::OpenOptions::new().write(true).open(path).map_err(fail)?;
+            return Ok(Self { path: path.to_owned(), to: Place::Direct(file) });
+        }
+        // A link stays one: what it points to is written.
+        let target =
+            if path.is_symlink() { path.canonicalize().map_err(fail)? } else { path.to_owned() };
+        let folder = match target.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        let file = new_file(folder).map_err(fail)?;
+        Ok(Self { path: path.to_owned(), to: Place::Beside(BufWriter::new(file), target) })
     }
-    // A link stays one: what it points to is written.
-    let target =
-        if path.is_symlink() { path.canonicalize().map_err(fail)? } else { path.to_owned() };
-    let folder = match target.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    let mut file = new_file(folder).map_err(fail)?;
-    file.write_all(content).map_err(fail)?;
-    // A file that is there keeps its rights.
-    if let Ok(data) = target.metadata() {
-        file.as_file().set_permissions(data.permissions()).map_err(fail)?;
+
+    /// Puts the file in its place.
+    pub(crate) fn finish(self) -> Result<(), Failure> {
+        let path = self.path;
+        let fail = |error: std::io::Error| cannot_write(&path, error);
+        match self.to {
+            Place::Direct(mut file) => file.flush().map_err(fail),
+            Place::Beside(file, target) => {
+                let file = file.into_inner().map_err(|error| fail(error.into_error()))?;
+                // A file that is there keeps its rights.
+                if let Ok(data) = target.metadata() {
+                    file.as_file().set_permissions(data.permissions()).map_err(fail)?;
+                }
+                file.persist(&target).map_err(|error| fail(error.error))?;
+                Ok(())
+            }
+        }
     }
-    file.persist(&target).map_err(|error| fail(error.error))?;
-    Ok(())
+}
+
+impl Write for Draft {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        match &mut self.to {
+            Place::Direct(file) => file.write(bytes),
+            Place::Beside(file, _) => file.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        match &mut self.to {
+            Place::Direct(file) => file.flush(),
+            Place::Beside(file, _) => file.flush(),
+        }
+    }
 }
 
 /// Adds to the end of a file that others write too, such as the summary of a CI job.

@@ -2,17 +2,15 @@
 
 use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use super::args::{Global, Output, Reading};
-use super::output;
-use super::progress::Progress;
-use super::split::Filter;
+use super::each::{Each, Seen};
 use super::{Failure, complain};
 use crate::config::{EvalConfig, Mapping, Plan};
 use crate::evaluate::{Judge, JudgeState, Notes, RunRow};
-use crate::expr::{Finding, Observations};
-use crate::ingest::{self, Request, Tally, Visitor, formats};
+use crate::expr::Finding;
+use crate::ingest::{Tally, formats};
 use crate::model::Trajectory;
 use crate::render::mask;
 
@@ -93,89 +91,20 @@ pub(crate) fn read_texts<T: Send>(
     texts: bool,
     look: &Look<'_, T>,
 ) -> Result<(Set, Vec<T>), Failure> {
-    let mut filter = reading.filter.as_deref().map(Filter::compile).transpose()?;
-    let mapping = reading.map.as_deref().map(load_mapping).transpose()?;
-    let named = reading.format.as_deref().map(formats::by_name).transpose()?;
-    let format = mapping.as_ref().map(|_| &formats::mapped::MAPPED).or(named);
-    let plan = reading.plan.as_deref().map(load_plan).transpose()?;
-    let threads = threads(reading)?;
-    let found = ingest::find(paths)?;
-    let config = &loaded.config;
-    let inputs = found.sources.iter().map(|source| source.path.as_path());
-    let others = [&loaded.path, &reading.plan, &reading.map].into_iter().flatten();
-    let others = others.map(PathBuf::as_path);
-    output::guard(output, inputs.chain(others))?;
-    if reading.strict {
-        found.require_readable()?;
-    }
-    let progress =
-        Progress::new(found.sources.iter().map(|source| source.path.as_path()), global.quiet);
-    let mut options = config.read_options(plan);
-    options.raw_attempts |= texts;
-    #[cfg(feature = "tables")]
-    {
-        options.parquet = Some(crate::table::json_lines);
-    }
-    options.mapping = mapping;
-    let advance = |bytes| progress.advance(bytes);
-    let request = Request {
-        options,
-        format,
-        strict: reading.strict,
-        threads,
-        progress: Some(&advance),
-        max_record: ingest::MAX_RECORD,
-    };
-    let visitor = Judging { judge: Judge::new(config), look, seen: Mutex::new(Seen::default()) };
-    let mut all = Vec::new();
-    let result = ingest::read(&found.sources, &request, &visitor, &mut |out| all.push(out));
-    progress.finish();
-    let mut tally = result?;
-    tally.files.extend(found.left_out);
-    let mut sizes = vec![(0, 0); tally.files.len()];
-    for (row, _) in &all {
-        if let Some(size) = sizes.get_mut(row.place.file as usize) {
-            size.0 += u64::from(row.steps);
-            size.1 += u64::from(row.attempts);
-        }
-    }
-    let read = all.len() as u64;
-    if let Some(filter) = &mut filter {
-        all.retain(|(row, _)| filter.keeps(row));
-    }
-    let seen = visitor.seen.into_inner().unwrap_or_default();
-    let mut warnings = expression_warnings(config, &seen)?;
-    warnings.extend(filter.iter_mut().flat_map(|filter| {
-        filter.findings().into_iter().map(|finding| Warning {
-            code: finding.code().to_owned(),
-            message: finding.to_string(),
-            count: 1,
-            place: "--where".to_owned(),
-            withheld: Some(finding.without_values()),
-        })
-    }));
-    warnings.extend(note_warnings(&seen.notes, &tally));
-    warnings.extend(tally_warnings(&tally));
-    let (rows, looked): (Vec<_>, Vec<_>) = all.into_iter().unzip();
-    warnings.extend(row_warnings(&rows, config, &tally));
+    let (mut rows, mut looked) = (Vec::new(), Vec::new());
+    let all = Each { paths, reading, global, loaded, output, texts };
+    let mut set = all.read(look, &mut |row, more| {
+        rows.push(row);
+        looked.push(more);
+    })?;
+    let mut warnings = row_warnings(&rows, &loaded.config, &set.tally);
     for warning in &mut warnings {
         // Warnings quote values of traces.
         warning.message = mask(&warning.message);
     }
-    Ok((Set { rows, read, tally, warnings, sizes }, looked))
-}
-
-fn threads(reading: &Reading) -> Result<usize, Failure> {
-    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-    match reading.threads {
-        Some(0) => Err(Failure::usage("--threads 0: expected at least 1")),
-        Some(threads) => Ok(threads.min(256)),
-        None => Ok(std::env::var("AGENTEVAL_THREADS")
-            .ok()
-            .and_then(|text| text.parse().ok())
-            .filter(|threads| (1..=256).contains(threads))
-            .unwrap_or_else(cores)),
-    }
+    set.warnings.extend(warnings);
+    set.rows = rows;
+    Ok((set, looked))
 }
 
 pub(crate) fn load_plan(path: &Path) -> Result<Arc<Plan>, Failure> {
@@ -189,48 +118,10 @@ pub(crate) fn load_mapping(name: &Path) -> Result<Arc<Mapping>, Failure> {
     Ok(Arc::new(Mapping::named(name)?))
 }
 
-/// What all threads saw.
-#[derive(Default)]
-struct Seen {
-    subtask: Option<Observations>,
-    finals: Option<Observations>,
-    notes: Notes,
-}
-
-struct Judging<'j, T> {
-    judge: Judge<'j>,
-    look: &'j Look<'j, T>,
-    seen: Mutex<Seen>,
-}
-
-impl<T: Send> Visitor for Judging<'_, T> {
-    type Out = (RunRow, T);
-    type State = JudgeState;
-
-    fn state(&self) -> JudgeState {
-        self.judge.state()
-    }
-
-    fn visit(&self, state: &mut JudgeState, run: &Trajectory<'_>) -> (RunRow, T) {
-        (self.look)(&self.judge, state, run)
-    }
-
-    fn retire(&self, state: JudgeState) {
-        let Ok(mut seen) = self.seen.lock() else { return };
-        let (subtask, finals, notes) = state.into_observations();
-        let merge = |into: &mut Option<Observations>, from: Option<Observations>| match (into, from)
-        {
-            (Some(into), Some(from)) => into.merge(from),
-            (into @ None, from) => *into = from,
-            (Some(_), None) => {}
-        };
-        merge(&mut seen.subtask, subtask);
-        merge(&mut seen.finals, finals);
-        seen.notes.merge(&notes);
-    }
-}
-
-fn expression_warnings(config: &EvalConfig, seen: &Seen) -> Result<Vec<Warning>, Failure> {
+pub(super) fn expression_warnings(
+    config: &EvalConfig,
+    seen: &Seen,
+) -> Result<Vec<Warning>, Failure> {
     let mut warnings = Vec::new();
     let subtask = config.subtask_passed.as_ref().zip(seen.subtask.as_ref());
     let finals = config.final_passed.as_ref().zip(seen.finals.as_ref());
@@ -253,7 +144,7 @@ fn expression_warnings(config: &EvalConfig, seen: &Seen) -> Result<Vec<Warning>,
     Ok(warnings)
 }
 
-fn note_warnings(notes: &Notes, tally: &Tally) -> Vec<Warning> {
+pub(super) fn note_warnings(notes: &Notes, tally: &Tally) -> Vec<Warning> {
     let text = |code: &str, detail: &str| match code {
         "unknown_status" => {
             format!("the attempt status `{detail}` is not known: it counts as passed")
@@ -310,7 +201,7 @@ fn note_warnings(notes: &Notes, tally: &Tally) -> Vec<Warning> {
 
 /// Inputs that could not be read, rejections by reason, and what readers warned of, each kind once
 /// with how often.
-fn tally_warnings(tally: &Tally) -> Vec<Warning> {
+pub(super) fn tally_warnings(tally: &Tally) -> Vec<Warning> {
     let mut warnings: Vec<Warning> = Vec::new();
     let mut known = std::collections::HashMap::<(String, String), usize>::new();
     let mut add = |code: &str, message: String, count: u64, place: String| {

@@ -112,13 +112,15 @@ fn mapped<'e>(
 }
 
 /// What counting one step gives to the counts of the run.
-#[derive(Default)]
-struct StepCounts {
-    position: u32,
+#[derive(Debug, Default)]
+pub(super) struct StepCounts {
+    /// Its position in the run, from 1.
+    pub(super) position: u32,
     judged: u32,
     failed: u32,
-    failed_all: u32,
-    recovered: bool,
+    /// Failed attempts, those that infra exclusion takes out too.
+    pub(super) failed_all: u32,
+    pub(super) recovered: bool,
 }
 
 /// Turns an arranged run into its row.
@@ -128,7 +130,8 @@ pub(super) fn row(judge: &Judge<'_>, state: &mut JudgeState, run: &Trajectory<'_
     let last_pass = (source == RetrySource::Inferred).then(|| last_passes(state, run));
     let mut step_types: BTreeMap<&str, u32> = BTreeMap::new();
     let mut errors: BTreeMap<String, BTreeMap<Option<&str>, u32>> = BTreeMap::new();
-    let mut steps = Vec::with_capacity(state.grouping.steps as usize);
+    let mut steps = std::mem::take(&mut state.counted);
+    steps.clear();
     let mut row = blank(run, source);
     let (mut most_retries, mut first_step) = (0, None);
     let mut last_failed: Option<(u32, bool)> = None;
@@ -219,7 +222,7 @@ pub(super) fn row(judge: &Judge<'_>, state: &mut JudgeState, run: &Trajectory<'_
         add(&mut row.failed_all, counts.failed_all);
         steps.push(counts);
     }
-    row.repeated = repeated(state, run);
+    row.repeated = Repeats::of(state, run).count;
     row.steps = state.grouping.steps;
     row.duration_seconds = measure::duration(run, &mut state.notes);
     row.tokens = measure::tokens(run);
@@ -251,6 +254,7 @@ pub(super) fn row(judge: &Judge<'_>, state: &mut JudgeState, run: &Trajectory<'_
         let lost = steps.iter().find(|step| step.failed_all > 0 && !step.recovered);
         row.turned_at = lost.map(|step| step.position).filter(|_| !row.completed());
     }
+    state.counted = steps;
     let mut counted = Vec::new();
     for (kind, tools) in errors {
         counted.extend(tools.into_iter().map(|(tool, attempts)| ErrorCount {
@@ -331,42 +335,61 @@ fn last_passes<'r>(
 }
 
 /// Attempts that equal an earlier, passed attempt of the run in type, name and input.
-fn repeated(state: &JudgeState, run: &Trajectory<'_>) -> u32 {
-    let mut passed: HashSet<(u64, &str, Option<&str>)> = HashSet::new();
-    let mut repeated = 0;
-    for (place, at) in state.grouping.order.iter().enumerate() {
-        let attempt = &run.attempts[*at as usize];
-        let kept = state.grouping.step_of[place] != NO_STEP;
-        let Some(input) = attempt.input.filter(|_| kept) else { continue };
-        let action = (input, &*attempt.kind, attempt.name.as_deref());
-        repeated += u32::from(passed.contains(&action));
-        if state.verdicts[*at as usize] == Verdict::Passed {
-            passed.insert(action);
-        }
-    }
-    repeated
+pub(super) struct Repeats {
+    /// By place in `Grouping::order`; empty where there is none.
+    at: Vec<bool>,
+    pub(super) count: u32,
 }
 
-/// Sums over the mid-run (`METRICS.md`, "First step, mid-run, end").
-fn mid_run(window: Window, outcome: Outcome, n: u32, steps: &[StepCounts]) -> MidRun {
+impl Repeats {
+    pub(super) fn of(state: &JudgeState, run: &Trajectory<'_>) -> Self {
+        let mut passed: HashSet<(u64, &str, Option<&str>)> = HashSet::new();
+        let mut repeats = Self { at: Vec::new(), count: 0 };
+        for (place, at) in state.grouping.order.iter().enumerate() {
+            let attempt = &run.attempts[*at as usize];
+            let kept = state.grouping.step_of[place] != NO_STEP;
+            let Some(input) = attempt.input.filter(|_| kept) else { continue };
+            let action = (input, &*attempt.kind, attempt.name.as_deref());
+            if passed.contains(&action) {
+                repeats.at.resize(state.grouping.order.len(), false);
+                repeats.at[place] = true;
+                repeats.count += 1;
+            }
+            if state.verdicts[*at as usize] == Verdict::Passed {
+                passed.insert(action);
+            }
+        }
+        repeats
+    }
+
+    /// Whether the record at this place is one.
+    pub(super) fn contains(&self, place: u32) -> bool {
+        self.at.get(place as usize).copied().unwrap_or_default()
+    }
+}
+
+/// Whether a step stands in the mid-run (`METRICS.md`, "First step, mid-run, end").
+pub(super) fn in_mid_run(window: Window, outcome: Outcome, n: u32, position: u32) -> bool {
     let never_reached_its_end = matches!(
         outcome,
         Outcome::Failed | Outcome::OverLimit | Outcome::Cancelled | Outcome::Unfinished
     );
-    let inside = |position: u32| {
-        position > 1
-            && match window {
-                Window::Auto => position < n || never_reached_its_end,
-                Window::Interior => position < n,
-                Window::AfterFirst => true,
-                Window::Window { from, to } => {
-                    let at = (f64::from(position) - 0.5) / f64::from(n);
-                    from < at && at <= to
-                }
+    position > 1
+        && match window {
+            Window::Auto => position < n || never_reached_its_end,
+            Window::Interior => position < n,
+            Window::AfterFirst => true,
+            Window::Window { from, to } => {
+                let at = (f64::from(position) - 0.5) / f64::from(n);
+                from < at && at <= to
             }
-    };
+        }
+}
+
+/// Sums over the mid-run.
+fn mid_run(window: Window, outcome: Outcome, n: u32, steps: &[StepCounts]) -> MidRun {
     let mut mid = MidRun::default();
-    for step in steps.iter().filter(|step| inside(step.position)) {
+    for step in steps.iter().filter(|step| in_mid_run(window, outcome, n, step.position)) {
         add(&mut mid.judged, step.judged);
         add(&mut mid.failed, step.failed);
         if step.failed_all > 0 {

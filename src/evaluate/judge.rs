@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::attempt::{Subtask, Verdict, by_record};
+use super::count::StepCounts;
 use super::group::{Grouping, NO_STEP, Placed};
 use super::row::RunRow;
 use super::timeline::Timeline;
@@ -30,6 +31,8 @@ pub struct JudgeState {
     pub(super) grouping: Grouping,
     pub(super) verdicts: Vec<Verdict>,
     pub(super) layout: Layout,
+    /// What counting gave for each step of the last run.
+    pub(super) counted: Vec<StepCounts>,
 }
 
 /// What was noticed while judging, by code and detail, with how often and where first.
@@ -169,6 +172,7 @@ impl<'c> Judge<'c> {
             grouping: Grouping::default(),
             verdicts: Vec::new(),
             layout: Layout::default(),
+            counted: Vec::new(),
         }
     }
 

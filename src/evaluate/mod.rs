@@ -4,6 +4,7 @@
 //! clock. Refuses to aggregate; that is `metrics/`.
 
 mod attempt;
+mod attempts;
 mod brief;
 mod contents;
 mod count;
@@ -17,6 +18,7 @@ mod run_fields;
 mod timeline;
 
 pub use attempt::Verdict;
+pub use attempts::AttemptRow;
 pub(crate) use brief::is_word;
 pub use brief::{Brief, BriefAttempt, BriefStep, MOST_ATTEMPTS};
 pub use contents::{ContentKind, Contents, MOST_CHARACTERS, RecordedText};

@@ -36,6 +36,18 @@ impl Stamp<'_> {
         }
     }
 
+    /// The time as ISO 8601, as exactly as it is recorded; `None` where it is unknown or beyond the
+    /// year 9999.
+    #[must_use]
+    pub fn iso(&self) -> Option<String> {
+        match self {
+            Self::Nanos(nanos) if *nanos > 0 => {
+                jiff::Timestamp::from_nanosecond(i128::from(*nanos)).ok().map(|t| t.to_string())
+            }
+            _ => self.time()?.iso(),
+        }
+    }
+
     /// The same time without a borrow.
     #[must_use]
     pub fn into_owned(self) -> Stamp<'static> {
@@ -48,6 +60,13 @@ impl Stamp<'_> {
 }
 
 impl Time {
+    /// The time as ISO 8601, with `Z` where it has a zone; `None` beyond the year 9999.
+    #[must_use]
+    pub fn iso(self) -> Option<String> {
+        let text = jiff::Timestamp::from_microsecond(self.micros).ok()?.to_string();
+        if self.zoned { Some(text) } else { text.strip_suffix('Z').map(str::to_owned) }
+    }
+
     /// Seconds from `earlier` to this time; `None` where one has a zone and the other has none.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "a span of under 285 years is exact in f64")]
@@ -118,6 +137,21 @@ mod tests {
         assert_eq!(local, Some(Time { micros: 1_767_225_600_500_000, zoned: false }));
         let zoned = text("2026-01-01T00:00:00Z");
         assert_eq!(local.and_then(|l| l.seconds_since(zoned?)), None);
+    }
+
+    #[test]
+    fn what_is_written_is_read_as_the_same_time() {
+        for stamp in [
+            Stamp::Number(1_767_225_600.25),
+            Stamp::Nanos(1_767_225_600_123_456_789),
+            Stamp::Text("2026-01-01 00:00:00,5".into()),
+            Stamp::Text("2026-01-01T10:00:00+10:00".into()),
+        ] {
+            let written = stamp.iso();
+            assert!(written.is_some(), "{stamp:?}");
+            assert_eq!(written.and_then(|written| text(&written)), stamp.time(), "{stamp:?}");
+        }
+        assert_eq!(Stamp::Nanos(0).iso(), None);
     }
 
     #[test]

@@ -26,7 +26,8 @@ pub fn figures_csv(lines: &[FigureLine]) -> String {
     writer.into_inner().ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default()
 }
 
-fn inert(text: &str) -> String {
+/// A text that a spreadsheet takes for text, masked and on one line.
+pub(super) fn inert(text: &str) -> String {
     let text = one_line(&mask(text));
     if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{text}") } else { text }
 }

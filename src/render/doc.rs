@@ -1,5 +1,7 @@
 //! The small document that results build and that text and Markdown renderers take.
 
+use std::borrow::Cow;
+
 /// Lines and tables in a row.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Doc {
@@ -35,7 +37,7 @@ pub struct Table {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Column {
     /// Its heading.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// Where its cells stand.
     pub align: Align,
     /// What happens to cells that do not fit.
@@ -68,31 +70,41 @@ impl Column {
     /// A column of numbers.
     #[must_use]
     pub const fn right(name: &'static str) -> Self {
-        Self { name, align: Align::Right, fit: Fit::Whole }
+        Self { name: Cow::Borrowed(name), align: Align::Right, fit: Fit::Whole }
     }
 
     /// A column of short fixed words.
     #[must_use]
     pub const fn left(name: &'static str) -> Self {
-        Self { name, align: Align::Left, fit: Fit::Whole }
+        Self { name: Cow::Borrowed(name), align: Align::Left, fit: Fit::Whole }
     }
 
     /// A column of texts that may be cut to fit.
     #[must_use]
     pub const fn elastic(name: &'static str) -> Self {
-        Self { name, align: Align::Left, fit: Fit::Cut }
+        Self { name: Cow::Borrowed(name), align: Align::Left, fit: Fit::Cut }
     }
 
     /// A column of paths, of which the end is kept.
     #[must_use]
     pub const fn path(name: &'static str) -> Self {
-        Self { name, align: Align::Left, fit: Fit::CutStart }
+        Self { name: Cow::Borrowed(name), align: Align::Left, fit: Fit::CutStart }
+    }
+
+    /// A column whose name is not known before, of numbers or of texts that may be cut to fit.
+    #[must_use]
+    pub const fn named(name: String, numeric: bool) -> Self {
+        let (align, fit) = match numeric {
+            true => (Align::Right, Fit::Whole),
+            false => (Align::Left, Fit::Cut),
+        };
+        Self { name: Cow::Owned(name), align, fit }
     }
 
     /// A column of notes, which wrap.
     #[must_use]
     pub const fn note(name: &'static str) -> Self {
-        Self { name, align: Align::Left, fit: Fit::Wrap }
+        Self { name: Cow::Borrowed(name), align: Align::Left, fit: Fit::Wrap }
     }
 }
 

@@ -26,7 +26,7 @@ pub fn markdown(doc: &Doc) -> String {
 
 fn table_text(table: &Table) -> String {
     let row = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
-    let mut out = row(table.columns.iter().map(|column| escape(column.name)).collect());
+    let mut out = row(table.columns.iter().map(|column| escape(&column.name)).collect());
     let marks = table.columns.iter().map(|column| match column.align {
         Align::Left => "---".to_owned(),
         Align::Right => "--:".to_owned(),

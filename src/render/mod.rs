@@ -24,6 +24,7 @@ mod markdown;
 mod mask;
 mod number;
 mod plan;
+mod query;
 mod report;
 mod safe;
 mod sarif;
@@ -52,6 +53,7 @@ pub use markdown::markdown;
 pub use mask::mask;
 pub use number::{bytes, count, percent, plain, seconds};
 pub use plan::{PlanWire, plan_doc, plan_wire};
+pub use query::{grid_csv, grid_doc, grid_json, grid_lines};
 pub use report::{
     AnalyzeReport, ConfigWire, FigureWire, FilterWire, InputWire, ReportParts, ThresholdWire,
     WarningWire, figure_wire, report_wire, threshold_wire,

@@ -65,7 +65,8 @@ fn table_text(table: &Table, style: Style, paint: &dyn Fn(&str, &str) -> String)
         (Some(width), Fit::CutStart) => shorten_start(text, width),
         (Some(width), Fit::Wrap) => wrap(text, width).join("\n"),
     };
-    grid.set_header(table.columns.iter().enumerate().map(|(at, column)| cut(at, column.name)));
+    let names = table.columns.iter().map(|column| shown(&column.name)).enumerate();
+    grid.set_header(names.map(|(at, name)| cut(at, &name)));
     for row in &cells {
         grid.add_row(row.iter().enumerate().map(|(at, cell)| cut(at, cell)));
     }

@@ -5,7 +5,9 @@
 //! unread. Nothing here judges.
 
 pub(super) mod fields;
+mod marks;
 mod schema;
+mod shapes;
 mod spelling;
 
 use std::borrow::Cow;
@@ -16,9 +18,12 @@ use serde::de::{SeqAccess, Visitor};
 use super::{Format, Parsed, Probe, Reader, Record, Refusal};
 use crate::config::ReadOptions;
 use crate::ingest::scan::find_arrays;
-use crate::model::{Attempt, Final, Issue, Place, RetrySource, Trajectory, input_hash};
+use crate::model::{
+    Attempt, EndRule, ErrorInfo, Final, Issue, Place, RetrySource, Trajectory, input_hash,
+};
 
 pub use fields::{AnyTokens, ErrorField, NestedAttempts, Raw, Scalar, ScoreMap, TagMap};
+pub use marks::{InputKey, OnlyTrue, Origin, Texts, origin_word};
 pub use schema::trace_schema;
 
 /// The native trace.
@@ -84,6 +89,16 @@ struct WireRun<'a> {
     #[serde(borrow, default)]
     retry_source: Scalar<'a>,
     #[serde(borrow, default)]
+    end_rule: Scalar<'a>,
+    #[serde(borrow, default)]
+    format_outcome: Scalar<'a>,
+    #[serde(default)]
+    order_unknown: OnlyTrue,
+    #[serde(default)]
+    steps_unknown: OnlyTrue,
+    #[serde(borrow, default)]
+    never_reached: Texts<'a>,
+    #[serde(borrow, default)]
     steps: Option<Steps<'a>>,
 }
 
@@ -112,6 +127,10 @@ pub struct WireStep<'a> {
     retries: Scalar<'a>,
     #[serde(borrow)]
     retry_count: Scalar<'a>,
+    #[serde(borrow)]
+    attempts_total: Scalar<'a>,
+    #[serde(borrow)]
+    nested_in: Scalar<'a>,
     #[serde(borrow, rename = "type")]
     kind: Scalar<'a>,
     #[serde(borrow)]
@@ -124,8 +143,12 @@ pub struct WireStep<'a> {
     tool_call_id: Scalar<'a>,
     #[serde(borrow)]
     input: Raw<'a>,
+    input_hash: InputKey,
     #[serde(borrow)]
     error: ErrorField<'a>,
+    error_origin: Origin,
+    status_decides: OnlyTrue,
+    model_turn: OnlyTrue,
     #[serde(borrow)]
     started_at: Scalar<'a>,
     #[serde(borrow)]
@@ -171,7 +194,7 @@ struct StepEntry<'a>(Option<WireStep<'a>>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for StepEntry<'a> {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        fields::object_or_none(deserializer).map(Self)
+        shapes::object_or_none(deserializer).map(Self)
     }
 }
 
@@ -229,6 +252,24 @@ fn raw_steps(record: &[u8]) -> Result<Vec<Attempt<'_>>, Refusal> {
     Ok(attempts)
 }
 
+/// The attempt that a step of this text is read as; `None` where it would be refused or is several.
+/// A missing type reads as an empty one.
+#[must_use]
+pub fn step_as_read(text: &str) -> Option<Attempt<'_>> {
+    let mut step: WireStep<'_> = serde_json::from_str(text).ok()?;
+    if step.kind.is_absent() {
+        step.kind = Scalar::Text(Cow::Borrowed(""));
+    }
+    let mut attempts = Vec::with_capacity(1);
+    step.push_onto(&mut attempts, 0, None).ok()?;
+    // Attempts nested in a step are not it.
+    attempts.pop().filter(|_| attempts.is_empty()).filter(|_| !nests(text))
+}
+
+fn nests(step: &str) -> bool {
+    !nested_texts(Some(step)).is_empty()
+}
+
 impl<'a> WireRun<'a> {
     fn into_trajectory(self, place: Place) -> Result<Trajectory<'a>, Refusal> {
         let Some(Steps(attempts)) = self.steps else {
@@ -257,6 +298,18 @@ impl<'a> WireRun<'a> {
             duration_ms: self.duration_ms.number(),
             tokens: self.tokens.0,
             cost_usd: self.cost_usd.number(),
+            end_rule: match self.end_rule.text().as_deref() {
+                Some("unfinished") => Some(EndRule::Unfinished),
+                Some("cancelled") => Some(EndRule::Cancelled),
+                _ => None,
+            },
+            format_outcome: match self.format_outcome {
+                Scalar::Bool(outcome) => Some(outcome),
+                _ => None,
+            },
+            order_unknown: self.order_unknown.0,
+            steps_unknown: self.steps_unknown.0,
+            never_reached: self.never_reached.0,
             final_output: self
                 .final_output
                 .0
@@ -304,6 +357,8 @@ impl<'a> WireStep<'a> {
             NestedAttempts::Count(count) => number(count, "attempts")?,
             _ => retries.map(|n| n.saturating_add(1)),
         };
+        let total = number(&self.attempts_total, "attempts_total")?.or(total);
+        let origin = self.error_origin.0.unwrap_or_default();
         let outer = Attempt {
             step_id: self.step_id.text(),
             node_id: self.node_id.text(),
@@ -314,8 +369,15 @@ impl<'a> WireStep<'a> {
             name: self.name.text(),
             status: self.status.text(),
             request_id: self.request_id.text().or_else(|| self.tool_call_id.text()),
-            input: self.input.0.and_then(|raw| input_hash(raw.get())),
-            error: self.error.0,
+            input: match self.input_hash {
+                InputKey::Absent => self.input.0.and_then(|raw| input_hash(raw.get())),
+                InputKey::Unknown => None,
+                InputKey::Hash(hash) => Some(hash),
+            },
+            error: self.error.0.map(|error| ErrorInfo { origin, ..error }),
+            status_decides: self.status_decides.0,
+            turn: self.model_turn.0,
+            nested_in: number(&self.nested_in, "nested_in")?,
             started_at: self.started_at.stamp(),
             ended_at: self.ended_at.stamp(),
             duration_ms: self.duration_ms.number(),

@@ -11,6 +11,7 @@ use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Vis
 use serde_json::value::RawValue;
 
 use super::WireStep;
+use super::shapes::object_or_none;
 use crate::model::{ErrorInfo, ErrorOrigin, Score, ScoreValue, Stamp, Tags, Tokens, marked_float};
 
 /// A field that should hold one simple value.
@@ -239,7 +240,7 @@ macro_rules! any_field {
 }
 
 /// Reads an array to its end and keeps nothing of it.
-fn drain_seq<'de, A: SeqAccess<'de>>(mut seq: A) -> Result<(), A::Error> {
+pub(super) fn drain_seq<'de, A: SeqAccess<'de>>(mut seq: A) -> Result<(), A::Error> {
     while seq.next_element::<IgnoredAny>()?.is_some() {}
     Ok(())
 }
@@ -349,8 +350,36 @@ any_field!(
         }
         Ok(ScoreMap(scores))
     },
-    |seq| drain_seq(seq).map(|()| ScoreMap(Vec::new()))
+    |mut seq: A| {
+        let mut scores = Vec::new();
+        while let Some(ScoreEntry(entry)) = seq.next_element::<ScoreEntry<'a>>()? {
+            if let Some(NamedScore { name, value }) = entry
+                && let (Some(name), Some(value)) = (name.text(), value.score())
+            {
+                scores.push(Score { name, value });
+            }
+        }
+        Ok(ScoreMap(scores))
+    }
 );
+
+/// An element of a list of scores, which may hold one name twice.
+struct ScoreEntry<'a>(Option<NamedScore<'a>>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for ScoreEntry<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        object_or_none(deserializer).map(Self)
+    }
+}
+
+#[derive(serde::Deserialize, Default)]
+#[serde(default)]
+struct NamedScore<'a> {
+    #[serde(borrow)]
+    name: Scalar<'a>,
+    #[serde(borrow)]
+    value: Scalar<'a>,
+}
 
 /// The `tags` of a run: key to simple value; a list of texts is tags without a value.
 #[derive(Debug, Default)]
@@ -417,6 +446,7 @@ enum TokenKey {
     CacheWrite,
     #[serde(alias = "total_tokens")]
     Total,
+    Unsplit,
     #[serde(other)]
     Other,
 }
@@ -434,6 +464,7 @@ fn tokens_from_map<'de: 'a, 'a, A: MapAccess<'de>>(
             TokenKey::Completion => &mut tokens.output,
             TokenKey::CacheRead => &mut tokens.cache_read,
             TokenKey::CacheWrite => &mut tokens.cache_write,
+            TokenKey::Unsplit => &mut tokens.unsplit,
             TokenKey::Total => {
                 total = Some(value);
                 continue;
@@ -449,45 +480,4 @@ fn tokens_from_map<'de: 'a, 'a, A: MapAccess<'de>>(
         any = total.is_some();
     }
     Ok(TokensField(any.then_some(tokens), PhantomData))
-}
-
-/// An object of type `T`, or `None` where something else stands.
-pub(super) fn object_or_none<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
-where
-    D: Deserializer<'de>,
-    T: Deserialize<'de>,
-{
-    struct Objects<T>(PhantomData<T>);
-    impl<'de, T: Deserialize<'de>> Visitor<'de> for Objects<T> {
-        type Value = Option<T>;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("any value")
-        }
-        fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-            T::deserialize(serde::de::value::MapAccessDeserializer::new(map)).map(Some)
-        }
-        fn visit_unit<E>(self) -> Result<Self::Value, E> {
-            Ok(None)
-        }
-        fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
-            Ok(None)
-        }
-        fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
-            Ok(None)
-        }
-        fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
-            Ok(None)
-        }
-        fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
-            Ok(None)
-        }
-        fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> {
-            Ok(None)
-        }
-        fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Self::Value, A::Error> {
-            drain_seq(seq).map(|()| None)
-        }
-    }
-    deserializer.deserialize_any(Objects(PhantomData))
 }

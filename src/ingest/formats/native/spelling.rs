@@ -7,7 +7,7 @@ use crate::ingest::scan::top_keys;
 use crate::ingest::split::wrapped_elements;
 
 /// Keys of a run that are read.
-const RUN: [&str; 20] = [
+const RUN: [&str; 25] = [
     "run_id",
     "task_id",
     "trial",
@@ -26,12 +26,17 @@ const RUN: [&str; 20] = [
     "cost_usd",
     "final",
     "retry_source",
+    "end_rule",
+    "format_outcome",
+    "order_unknown",
+    "steps_unknown",
+    "never_reached",
     "steps",
     "runs",
 ];
 
 /// Keys of a step that are read, and those that the form knows without reading them.
-const STEP: [&str; 21] = [
+const STEP: [&str; 27] = [
     "step_id",
     "node_id",
     "index",
@@ -39,15 +44,21 @@ const STEP: [&str; 21] = [
     "attempts",
     "retries",
     "retry_count",
+    "attempts_total",
+    "nested_in",
     "type",
     "name",
     "status",
     "request_id",
     "tool_call_id",
     "input",
+    "input_hash",
     "output",
     "reasoning",
     "error",
+    "error_origin",
+    "status_decides",
+    "model_turn",
     "started_at",
     "ended_at",
     "duration_ms",

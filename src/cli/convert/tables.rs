@@ -1,0 +1,88 @@
+//! The tables `runs` and `steps` as Parquet files.
+
+use std::path::{Path, PathBuf};
+
+use super::super::args::{Convert, Form, Global, Output};
+use super::super::runs::{self, Loaded};
+use super::super::{Failure, Outcome};
+use super::{nowhere, written};
+#[cfg(feature = "tables")]
+use crate::exit::Status;
+
+/// The place of the steps, beside that of the runs.
+fn beside(runs: &Path) -> PathBuf {
+    runs.with_extension("steps.parquet")
+}
+
+pub(super) fn run(args: &Convert, global: &Global, loaded: &Loaded) -> Outcome {
+    let Some(file) = &args.file else { return Err(nowhere()) };
+    let files = vec![file.clone(), beside(file)];
+    super::check(&files)?;
+    let output = Output { output: Form::Parquet, files };
+    if cfg!(not(feature = "tables")) {
+        return Err(Failure::usage(
+            "this agenteval was built without tables, so it writes no Parquet; use .ndjson",
+        ));
+    }
+    let (set, attempts) = runs::read(
+        &args.input.paths,
+        &args.input.reading,
+        global,
+        loaded,
+        &output,
+        &|judge, state, run| judge.attempts(state, run),
+    )?;
+    set.warn(global);
+    set.require_runs()?;
+    write(args, &set, &attempts, &output)?;
+    if !global.quiet {
+        for path in &output.files {
+            written(path, set.rows.len() as u64);
+        }
+    }
+    done()
+}
+
+#[cfg(feature = "tables")]
+fn done() -> Outcome {
+    Ok(Status::Done)
+}
+
+#[cfg(not(feature = "tables"))]
+fn done() -> Outcome {
+    Err(nowhere())
+}
+
+/// Both files, or none.
+#[cfg(feature = "tables")]
+fn write(
+    args: &Convert,
+    set: &runs::Set,
+    attempts: &[Vec<crate::evaluate::AttemptRow>],
+    output: &Output,
+) -> Result<(), Failure> {
+    use super::super::output::Draft;
+
+    let fail = |error: crate::table::TableError| Failure::usage(error.to_string());
+    let rows = set.rows.iter().zip(attempts.iter().map(Vec::as_slice));
+    let frames = [crate::table::runs(&set.rows), crate::table::steps(rows)];
+    let mut drafts = Vec::new();
+    for (frame, file) in frames.into_iter().zip(&output.files) {
+        let frame = frame.map_err(fail)?;
+        let frame = if args.mask { frame.masked().map_err(fail)? } else { frame };
+        let mut draft = Draft::begin(file)?;
+        frame.write_parquet(&mut draft).map_err(fail)?;
+        drafts.push(draft);
+    }
+    drafts.into_iter().try_for_each(Draft::finish)
+}
+
+#[cfg(not(feature = "tables"))]
+fn write(
+    _: &Convert,
+    _: &runs::Set,
+    _: &[Vec<crate::evaluate::AttemptRow>],
+    _: &Output,
+) -> Result<(), Failure> {
+    Err(nowhere())
+}

@@ -1,0 +1,162 @@
+//! Which SQL is run: one SELECT, with or without WITH, over the tables that are there.
+//!
+//! Owns the words of refusals. The check is of words alone and comes before any parser: what could
+//! reach a file is refused by name, though this build of polars has none of it.
+
+/// The longest statement, in bytes. Chains of operators nest in the parser's tree.
+pub(super) const LONGEST: usize = 20_000;
+
+/// A word of a statement.
+struct Word<'s> {
+    text: &'s str,
+    /// Whether an opening bracket follows it.
+    called: bool,
+    /// Whether it is in quotes, as a name.
+    quoted: bool,
+}
+
+/// Says why a statement is not run, as a lowercase fragment.
+pub(super) fn refusal(sql: &str) -> Option<String> {
+    if sql.len() > LONGEST {
+        return Some(format!("the SQL has {} bytes; at most {LONGEST} are read", sql.len()));
+    }
+    let (words, statements) = words(sql);
+    let Some(first) = words.first() else { return Some("the SQL is empty".to_owned()) };
+    if !["select", "with"].iter().any(|word| first.text.eq_ignore_ascii_case(word)) {
+        return Some(format!(
+            "only SELECT and WITH are run, which read the tables runs and steps; this begins with `{}`",
+            first.text
+        ));
+    }
+    if statements > 1 {
+        return Some("only one statement is run; take the text after `;` away".to_owned());
+    }
+    let reads = |word: &&Word<'_>| {
+        let name = word.text.to_ascii_lowercase();
+        word.called && ["read_", "scan_"].iter().any(|head| name.starts_with(head))
+    };
+    if let Some(word) = words.iter().find(reads) {
+        return Some(format!(
+            "`{}` is not run: SQL reads the tables runs and steps alone, of the files that are named after it",
+            word.text
+        ));
+    }
+    if words.iter().any(|word| !word.quoted && word.text.eq_ignore_ascii_case("into")) {
+        return Some("`INTO` is not run: `-o FILE` writes the result".to_owned());
+    }
+    None
+}
+
+/// The words outside of texts and comments, and how many statements they are in.
+fn words(sql: &str) -> (Vec<Word<'_>>, usize) {
+    let bytes = sql.as_bytes();
+    let (mut words, mut statements, mut open) = (Vec::<Word<'_>>::new(), 0, false);
+    let mut at = 0;
+    while let Some(byte) = bytes.get(at) {
+        let rest = bytes.get(at..).unwrap_or_default();
+        let start = at;
+        match byte {
+            b'-' if rest.starts_with(b"--") => {
+                at += rest.iter().position(|b| *b == b'\n').unwrap_or(rest.len());
+                continue;
+            }
+            b'/' if rest.starts_with(b"/*") => {
+                let end = rest.windows(2).skip(2).position(|two| two == b"*/");
+                at += end.map_or(rest.len(), |end| end + 4);
+                continue;
+            }
+            b'\'' => at = closed(bytes, at),
+            b'"' | b'`' => {
+                at = closed(bytes, at);
+                let text = sql.get(start + 1..at.saturating_sub(1)).unwrap_or_default();
+                words.push(Word { text, called: false, quoted: true });
+            }
+            b';' => {
+                open = false;
+                at += 1;
+                continue;
+            }
+            b'(' => {
+                if let Some(word) = words.last_mut() {
+                    word.called = called(sql, word.text, at);
+                }
+                at += 1;
+            }
+            byte if byte.is_ascii_alphanumeric() || *byte == b'_' || !byte.is_ascii() => {
+                let is_part = |b: &u8| b.is_ascii_alphanumeric() || *b == b'_' || !b.is_ascii();
+                at += rest.iter().position(|b| !is_part(b)).unwrap_or(rest.len());
+                let text = sql.get(start..at).unwrap_or_default();
+                words.push(Word { text, called: false, quoted: false });
+            }
+            byte => {
+                at += 1;
+                if byte.is_ascii_whitespace() {
+                    continue;
+                }
+            }
+        }
+        if !open {
+            statements += 1;
+            open = true;
+        }
+    }
+    (words, statements)
+}
+
+/// Whether nothing but space and comments stands between a word and the bracket at `at`. A comment
+/// between them is taken for nothing too, so that it hides no call.
+fn called(sql: &str, word: &str, at: usize) -> bool {
+    let end = (word.as_ptr() as usize + word.len()).saturating_sub(sql.as_ptr() as usize);
+    let between = sql.get(end..at).unwrap_or_default();
+    !between.contains([',', '=', '<', '>', '+', '*', ')', '(', ';', '\''])
+        || between.contains("/*")
+        || between.contains("--")
+}
+
+/// The offset after the quote that closes the one at `at`; a doubled one is part of the text.
+fn closed(bytes: &[u8], at: usize) -> usize {
+    let Some(quote) = bytes.get(at) else { return at };
+    let mut next = at + 1;
+    while let Some(found) = bytes.get(next..).and_then(|rest| memchr::memchr(*quote, rest)) {
+        next += found + 1;
+        if bytes.get(next) != Some(quote) {
+            return next;
+        }
+        next += 1;
+    }
+    bytes.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::refusal;
+
+    #[test]
+    fn selects_are_run_and_nothing_else() {
+        for sql in [
+            "SELECT 1",
+            "  select * from runs;",
+            "-- a comment; CREATE\n(SELECT 'read_csv(' AS \"into\" FROM steps)",
+            "/* x */ WITH a AS (SELECT 1 AS read_me) SELECT read_me + (1) FROM a ; -- end",
+            "SELECT 'it''s; DROP' FROM runs",
+        ] {
+            assert_eq!(refusal(sql), None, "{sql}");
+        }
+        for (sql, part) in [
+            ("", "empty"),
+            (" -- nothing", "empty"),
+            ("CREATE TABLE x AS SELECT 1", "`CREATE`"),
+            ("copy runs to 'x.csv'", "`copy`"),
+            ("DROP TABLE runs", "`DROP`"),
+            ("SELECT 1; SELECT 2", "one statement"),
+            ("SELECT * FROM read_csv('/etc/passwd')", "`read_csv`"),
+            ("SELECT * FROM \"read_parquet\" ('x')", "`read_parquet`"),
+            ("SELECT * FROM READ_IPC/**/('x')", "`READ_IPC`"),
+            ("SELECT * INTO 'x' FROM runs", "`INTO`"),
+        ] {
+            let why = refusal(sql).unwrap_or_default();
+            assert!(why.contains(part), "{sql}: {why}");
+        }
+        assert!(refusal(&"SELECT 1 ".repeat(3_000)).is_some_and(|why| why.contains("at most")));
+    }
+}
