@@ -113,7 +113,7 @@ pub(super) fn run(args: &Convert, global: &Global) -> Outcome {
         Sink::Folder(folder) => folder.finish(&set)?,
     }
     if let (Some(path), false) = (args.file.as_deref().or(folder), global.quiet) {
-        written(path, count);
+        written(path, count, "run");
     }
     Ok(Status::Done)
 }
@@ -200,7 +200,8 @@ fn require_runs(set: &Set, count: u64) -> Result<(), Failure> {
     if count > 0 { Ok(()) } else { set.require_runs() }
 }
 
-fn written(path: &Path, count: u64) {
-    let runs = if count == 1 { "run" } else { "runs" };
-    complain(&format!("{} {runs} written to {}", crate::render::count(count), path.display()));
+fn written(path: &Path, count: u64, what: &str) {
+    let end = if count == 1 { "" } else { "s" };
+    let count = crate::render::count(count);
+    complain(&format!("{count} {what}{end} written to {}", path.display()));
 }

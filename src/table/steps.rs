@@ -62,7 +62,7 @@ pub fn steps<'s>(runs: impl Iterator<Item = Steps<'s>>) -> Result<Frame, TableEr
         text("status", |row| row.status.as_deref()),
         text("verdict", |row| Some(verdict(row.verdict))),
         flag("judged", |row| Some(row.judged)),
-        flag("first", |row| row.is_first),
+        flag("first_of_run", |row| row.is_first),
         flag("mid_run", |row| row.mid_run),
         count("retries", |row| row.retries),
         text("retry_source", |row| row.retry_source.map(source)),

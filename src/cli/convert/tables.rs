@@ -36,8 +36,10 @@ pub(super) fn run(args: &Convert, global: &Global, loaded: &Loaded) -> Outcome {
     set.require_runs()?;
     write(args, &set, &attempts, &output)?;
     if !global.quiet {
-        for path in &output.files {
-            written(path, set.rows.len() as u64);
+        let rows = attempts.iter().map(|attempts| attempts.len() as u64).sum();
+        let counts = [(set.rows.len() as u64, "run"), (rows, "attempt")];
+        for (path, (count, what)) in output.files.iter().zip(counts) {
+            written(path, count, what);
         }
     }
     done()

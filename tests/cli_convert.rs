@@ -1,0 +1,218 @@
+//! `agenteval convert` as people use it: forms, files, refusals.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests fail by panicking")]
+
+#[path = "support/cli.rs"]
+mod cli;
+mod support;
+
+use std::path::Path;
+
+use cli::{Folder, fixture, run, run_with_input};
+use serde_json::Value;
+
+/// Keys that version 1.6 of ATIF knows, by what holds them; all others are forbidden.
+const ROOT: [&str; 7] =
+    ["schema_version", "session_id", "agent", "steps", "notes", "final_metrics", "extra"];
+const STEP: [&str; 10] = [
+    "step_id",
+    "timestamp",
+    "source",
+    "model_name",
+    "message",
+    "reasoning_content",
+    "tool_calls",
+    "observation",
+    "metrics",
+    "extra",
+];
+
+fn only(value: &Value, keys: &[&str], what: &str) {
+    for key in value.as_object().unwrap_or_else(|| panic!("{what}: no object: {value}")).keys() {
+        assert!(keys.contains(&key.as_str()), "{what}: the key `{key}` is forbidden");
+    }
+}
+
+/// Holds a trajectory to the rules of the RFC.
+fn is_atif(trajectory: &Value, what: &str) {
+    only(trajectory, &ROOT, what);
+    assert_eq!(trajectory["schema_version"], "ATIF-v1.6", "{what}");
+    assert!(trajectory["session_id"].is_string(), "{what}");
+    only(&trajectory["agent"], &["name", "version", "model_name", "extra"], what);
+    assert!(trajectory["agent"]["name"].is_string() && trajectory["agent"]["version"].is_string());
+    let counts = ["prompt_tokens", "completion_tokens", "cached_tokens"];
+    let steps = trajectory["steps"].as_array().unwrap();
+    assert!(!steps.is_empty(), "{what}");
+    for (step, id) in steps.iter().zip(1..) {
+        only(step, &STEP, what);
+        assert_eq!(step["step_id"], id, "{what}");
+        assert!(step["message"].is_string(), "{what}");
+        let agent = step["source"] == "agent";
+        assert!(agent || step["source"] == "system", "{what}");
+        assert!(agent || ["model_name", "tool_calls", "metrics"].iter().all(|k| step[k].is_null()));
+        let mut ids = Vec::new();
+        for call in step["tool_calls"].as_array().into_iter().flatten() {
+            only(call, &["tool_call_id", "function_name", "arguments"], what);
+            assert!(call["arguments"].is_object() && call["function_name"].is_string(), "{what}");
+            assert!(!ids.contains(&&call["tool_call_id"]), "{what}: one id twice");
+            ids.push(&call["tool_call_id"]);
+        }
+        if let Some(observation) = step.get("observation") {
+            only(observation, &["results"], what);
+            for result in observation["results"].as_array().unwrap() {
+                only(result, &["source_call_id", "content"], what);
+                assert!(ids.contains(&&result["source_call_id"]), "{what}");
+                assert!(result["content"].is_string(), "{what}");
+            }
+        }
+        if let Some(metrics) = step.get("metrics") {
+            only(metrics, &[&counts[..], &["cost_usd", "extra"]].concat(), what);
+            assert!(counts.iter().all(|key| metrics[key].is_null() || metrics[key].is_u64()));
+        }
+    }
+    let totals = ["total_prompt_tokens", "total_completion_tokens", "total_cached_tokens"];
+    let known = [&totals[..], &["total_cost_usd", "total_steps", "extra"]].concat();
+    only(&trajectory["final_metrics"], &known, what);
+    assert_eq!(trajectory["final_metrics"]["total_steps"], steps.len(), "{what}");
+}
+
+#[test]
+fn atif_of_every_format_keeps_the_rules_of_the_rfc() {
+    let mut paths: Vec<String> = ["native/full.json", "native/support-flow.ndjson", "checkpoints"]
+        .iter()
+        .chain(&["tau_bench/four_runs.json", "otlp", "claude_code", "steplog/interleaved.ndjson"])
+        .chain(&["inspect_ai/two_by_two.json", "runs-table/two_agents.csv"])
+        .map(|rel| fixture(rel))
+        .collect();
+    for rel in ["data/tau_bench/gpt-4o-airline.json", "data/claude_code", "data/otlp"] {
+        paths.extend(support::shared(rel).map(|path| path.to_str().unwrap().to_owned()));
+    }
+    for path in paths {
+        let ran = run(&["convert", &path, "--to", "atif", "-q"]);
+        assert_eq!(ran.code, 0, "{path}: {ran:?}");
+        match ran.json() {
+            Value::Array(all) => all.iter().for_each(|one| is_atif(one, &path)),
+            one => is_atif(&one, &path),
+        }
+    }
+}
+
+#[test]
+fn atif_has_the_calls_results_tokens_and_the_rest_as_extra() {
+    let ran = run(&["convert", &fixture("tau_bench/four_runs.json"), "--to", "atif", "-q"]);
+    let runs = ran.json();
+    let step = &runs[0]["steps"][0];
+    assert_eq!(step["tool_calls"][0]["function_name"], "move_trip");
+    assert_eq!(step["tool_calls"][0]["arguments"]["day"], "Fri");
+    assert_eq!(step["observation"]["results"][0]["content"], "Error: the day must be a date");
+    assert_eq!(step["extra"]["agenteval"]["calls"][0]["error"]["origin"], "text");
+    assert_eq!(runs[0]["extra"]["agenteval"]["scores"]["score"], 1);
+    assert_eq!(runs[1]["steps"][0]["source"], "system", "a run without steps has one");
+    let full = run(&["convert", &fixture("native/full.json"), "--to", "atif", "-q"]).json();
+    // Cache is part of the prompt: 900 + 10 read + 5 written.
+    assert_eq!(full[0]["steps"][0]["metrics"]["prompt_tokens"], 915);
+    assert_eq!(full[0]["steps"][0]["metrics"]["cached_tokens"], 10);
+    assert_eq!(full[0]["final_metrics"]["extra"]["total_tokens"], 980);
+    assert_eq!(full[0]["session_id"], "r-1");
+}
+
+#[test]
+fn the_ending_picks_the_form_and_a_folder_takes_a_file_a_run() {
+    let folder = Folder::new();
+    let from = fixture("native/full.json");
+    let write = |name: &str, more: &[&str]| {
+        let to = folder.at(name);
+        let ran = run(&[&["convert", &from, "-o", &to], more].concat());
+        assert_eq!((ran.code, ran.out.as_str()), (0, ""), "{ran:?}");
+        assert!(ran.err.contains(&to), "{ran:?}");
+        std::fs::read_to_string(to).unwrap_or_default()
+    };
+    assert_eq!(write("a.ndjson", &[]).lines().count(), 2);
+    assert!(write("a.json", &[]).starts_with("[\n{"));
+    assert!(write("a.atif.json", &[]).starts_with("[\n{\"schema_version\""));
+    assert_eq!(write("a.atif.jsonl", &[]).lines().count(), 2);
+    assert_eq!(write("b.txt", &["--to", "ndjson"]).lines().count(), 2);
+    let kept = write("one.atif.json", &["--where", "run.task_id == 'invoice-08'"]);
+    is_atif(&serde_json::from_str(&kept).unwrap(), "one run is one object");
+    write("out/", &["--to", "atif"]);
+    let mut names: Vec<_> = std::fs::read_dir(folder.path().join("out"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    assert_eq!(names, ["r-1.atif.json", "r-2.atif.json"], "and no draft is left");
+}
+
+#[test]
+fn bytes_are_the_same_on_any_number_of_threads_and_from_a_pipe() {
+    let path = fixture("native/support-flow.ndjson");
+    let one = run(&["convert", &path, "--to", "ndjson", "--threads", "1", "-q"]);
+    let many = run(&["convert", &path, "--to", "ndjson", "--threads", "8", "-q"]);
+    assert_eq!(one.out, many.out);
+    let bytes = std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join(&path)).unwrap();
+    let piped = run_with_input(&["convert", "-", "--to", "ndjson", "-q"], &bytes);
+    assert_eq!(one.out, piped.out);
+    let twice = run(&["convert", &path, &fixture("native/full.json"), "--to", "ndjson", "-q"]);
+    assert_eq!(twice.out.lines().count(), one.out.lines().count() + 2);
+    assert!(twice.out.starts_with(&one.out));
+}
+
+#[test]
+fn nothing_is_left_of_a_conversion_that_fails_and_no_input_is_written_over() {
+    let folder = Folder::new();
+    let source = folder.file("in.ndjson", "{\"run_id\":\"in\",\"steps\":[]}\n");
+    run(&["convert", &source, "-o", &source]).refused(2, &["read by the same command"]);
+    assert_eq!(std::fs::read_to_string(&source).unwrap(), "{\"run_id\":\"in\",\"steps\":[]}\n");
+    let broken = folder.file("broken.ndjson", "{\"steps\":[{\"name\":1}]}\n");
+    let to = folder.at("out.json");
+    run(&["convert", &broken, "-o", &to]).refused(4, &["no run was evaluated", "type"]);
+    let strict = folder.file("strict.ndjson", "{\"steps\":[]}\n{\"steps\":[{}]}\n");
+    run(&["convert", &strict, "-o", &to, "--strict"]).refused(2, &["strict.ndjson:2"]);
+    assert!(!Path::new(&to).exists());
+    let left = std::fs::read_dir(folder.path()).unwrap().count();
+    assert_eq!(left, 3, "only the inputs are there");
+    // A file of the folder may be an input.
+    let own = folder.file("out/in.atif.json", "{\"run_id\":\"in\",\"steps\":[]}");
+    run(&["convert", &own, "-o", &folder.at("out/"), "--to", "atif"])
+        .refused(2, &["read by the same command"]);
+    assert_eq!(std::fs::read_to_string(own).unwrap(), "{\"run_id\":\"in\",\"steps\":[]}");
+    let baseline = fixture("baselines/main.json");
+    run(&["convert", &source, "-o", &baseline]).refused(2, &["stored baseline"]);
+}
+
+#[test]
+fn where_to_is_asked_in_one_line() {
+    let from = fixture("native/full.json");
+    run(&["convert", &from]).refused(2, &["-o FILE", "--to native|ndjson|atif"]);
+    run(&["convert", &from, "-o", "x.yaml"]).refused(2, &["x.yaml", ".ndjson", "--to"]);
+    run(&["convert", &from, "-o", "fixtures"]).refused(2, &["folder", "--to atif"]);
+    run(&["convert", &from, "--to", "parquet"]).refused(2, &["-o"]);
+}
+
+#[test]
+fn contents_stay_as_they_are_unless_they_are_to_be_masked() {
+    let folder = Folder::new();
+    let secret = format!("sk-{}", "Ab1".repeat(14));
+    let source = folder.file(
+        "in.json",
+        format!(
+            r#"{{"steps":[{{"type":"tool","name":"login","input":{{"api_key":"{}","text":"{secret}"}},"error":"denied for {secret}"}}]}}"#,
+            "Zz9".repeat(6)
+        ),
+    );
+    let plain = run(&["convert", &source, "--to", "native", "-q"]);
+    assert!(plain.out.contains(&secret));
+    for form in ["native", "atif"] {
+        let masked = run(&["convert", &source, "--to", form, "--mask", "-q"]);
+        assert!(!masked.out.contains(&secret) && !masked.out.contains("Zz9"), "{masked:?}");
+        assert!(masked.out.contains("[masked]") && masked.json().is_object() == (form == "atif"));
+    }
+    assert!(run(&["convert", "--help"]).out.contains("keys and tokens"));
+}
+
+#[cfg(not(feature = "tables"))]
+#[test]
+fn without_tables_it_says_so() {
+    let from = fixture("native/full.json");
+    run(&["convert", &from, "-o", "x.parquet"]).refused(2, &["without tables"]);
+    run(&["query", "SELECT 1", &from]).refused(2, &["without tables", "`tables`"]);
+}
