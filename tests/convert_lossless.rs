@@ -61,7 +61,8 @@ fn holds(input: &str, folder: &Folder, configs: &[String]) -> bool {
         return false;
     }
     for (nth, config) in configs.iter().enumerate() {
-        let args = |path| ["analyze", path, "-q", "--output", "json", "--by", "model", "-c", config];
+        let args =
+            |path| ["analyze", path, "-q", "--output", "json", "--by", "model", "-c", config];
         let (source, converted) = (run(&args(input)), run(&args(&to[0])));
         assert_eq!(source.code, converted.code, "{input} {nth}: {source:?} {converted:?}");
         if source.code != 0 {
@@ -139,7 +140,10 @@ fn what_has_no_place_elsewhere_is_marked() {
     assert_eq!(checkpoints[2]["end_rule"], "unfinished");
     assert_eq!(checkpoints[0]["order_unknown"], true);
     let table = convert("fixtures/runs-table/two_agents.csv");
-    assert_eq!((&table[0]["steps_unknown"], table[0]["steps"].as_array().unwrap().len()), (&true.into(), 0));
+    assert_eq!(
+        (&table[0]["steps_unknown"], table[0]["steps"].as_array().unwrap().len()),
+        (&true.into(), 0)
+    );
     let tau = convert("fixtures/tau_bench/four_runs.json");
     assert_eq!(tau[0]["steps"][0]["model_turn"], true);
     assert_eq!(tau[0]["steps"][1]["error_origin"], "text");

@@ -165,9 +165,8 @@ fn told(error: &str, columns: &[(&str, Vec<String>); 2]) -> String {
         let hint = near(&table, &["runs", "steps"]);
         return format!("no table is named `{table}`; the tables are runs and steps{hint}");
     }
-    let heads = [("unable to find column \"", '"'), ("column '", '\''), ("not found: ", ' ')];
-    if line.contains("find column") || line.contains("not found") || line.contains("was not found")
-    {
+    let heads = [("unable to find column \"", '"'), ("no column named '", '\'')];
+    if heads.iter().any(|(head, _)| line.contains(head)) {
         let name = heads.iter().find_map(|(head, close)| between(head, *close));
         let all: Vec<&str> =
             columns.iter().flat_map(|(_, names)| names).map(String::as_str).collect();

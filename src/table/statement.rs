@@ -3,8 +3,28 @@
 //! Owns the words of refusals. The check is of words alone and comes before any parser: what could
 //! reach a file is refused by name, though this build of polars has none of it.
 
-/// The longest statement, in bytes. Chains of operators nest in the parser's tree.
-pub(super) const LONGEST: usize = 20_000;
+/// The longest statement, in bytes.
+const LONGEST: usize = 20_000;
+
+/// The most operators of a statement: a chain of them nests in the plan, whose depth is that of a stack.
+const MOST_OPERATORS: usize = 300;
+
+/// Words that nest what stands before or after them.
+const OPERATORS: [&str; 13] = [
+    "and",
+    "or",
+    "not",
+    "xor",
+    "is",
+    "in",
+    "like",
+    "ilike",
+    "between",
+    "join",
+    "union",
+    "intersect",
+    "except",
+];
 
 /// A word of a statement.
 struct Word<'s> {
@@ -21,6 +41,15 @@ pub(super) fn refusal(sql: &str) -> Option<String> {
         return Some(format!("the SQL has {} bytes; at most {LONGEST} are read", sql.len()));
     }
     let (words, statements) = words(sql);
+    let signs = sql.bytes().filter(|byte| b"+-*/%|&^<>=:[!~.".contains(byte)).count();
+    let named =
+        |word: &&Word<'_>| OPERATORS.iter().any(|name| word.text.eq_ignore_ascii_case(name));
+    let operators = signs + words.iter().filter(named).count();
+    if operators > MOST_OPERATORS {
+        return Some(format!(
+            "the SQL has {operators} operators; at most {MOST_OPERATORS} are read: take a list (`IN (...)`) for a chain"
+        ));
+    }
     let Some(first) = words.first() else { return Some("the SQL is empty".to_owned()) };
     if !["select", "with"].iter().any(|word| first.text.eq_ignore_ascii_case(word)) {
         return Some(format!(
@@ -157,6 +186,8 @@ mod tests {
             let why = refusal(sql).unwrap_or_default();
             assert!(why.contains(part), "{sql}: {why}");
         }
+        let chain = format!("SELECT {}", vec!["1"; 302].join("+"));
+        assert!(refusal(&chain).is_some_and(|why| why.contains("301 operators")));
         assert!(refusal(&"SELECT 1 ".repeat(3_000)).is_some_and(|why| why.contains("at most")));
     }
 }
