@@ -15,6 +15,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("expr", &["model"]),
     ("config", &["model", "expr"]),
     ("ingest", &["model", "config"]),
+    ("convert", &["ingest", "model"]),
     ("evaluate", &["model", "config", "expr"]),
     ("metrics", &["evaluate", "stats", "model"]),
     ("baseline", &["metrics", "evaluate", "stats", "config", "model"]),

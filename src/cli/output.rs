@@ -58,7 +58,7 @@ fn form_of(path: &Path) -> Result<Form, Failure> {
 pub(crate) enum More {
     /// None.
     Nothing,
-    /// Lines of figures: CSV, NDJSON and Parquet.
+    /// Lines of figures or rows: CSV, NDJSON and Parquet.
     Lines,
     /// Reports for CI: JUnit, SARIF and a page.
     Reports,
