@@ -316,7 +316,6 @@ impl<'a> WireRun<'a> {
                 .map_or(Final::Missing, |raw| Final::Json(Cow::Borrowed(raw.get()))),
             retry_source,
             attempts,
-            ..Trajectory::default()
         })
     }
 }
@@ -384,7 +383,6 @@ impl<'a> WireStep<'a> {
             tokens: self.tokens.0,
             cost_usd: self.cost_usd.number(),
             raw,
-            ..Attempt::default()
         };
         match self.attempts {
             NestedAttempts::List(list) if !list.is_empty() => {
