@@ -112,6 +112,10 @@ fn claim(path: &Path, head: &[u8], framing: Framing) -> Result<&'static Format, 
 /// The format that claims the first record that any claims: one stray record further down must not
 /// take over a file. Where no record tells by itself, all of them are shown together.
 fn claimed(probe: &Probe<'_>) -> Option<&'static Format> {
+    // What `convert` writes keeps the fields of other formats in its steps.
+    if probe.any_has(&["steps", "retry_source"]) {
+        return Some(&super::native::NATIVE);
+    }
     (0..probe.records.len())
         .filter_map(|at| probe.alone(at))
         .find_map(|one| FORMATS.iter().find(|format| (format.detect)(&one)))
@@ -168,9 +172,40 @@ fn describe(head: &[u8], probe: &Probe<'_>) -> String {
     } else {
         format!("its first record has {}{}", keys.join(", "), if more { ", ..." } else { "" })
     };
-    let known: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
+    let near: Vec<&str> = probe.keys().first().map_or_else(Vec::new, |keys| nearest_shapes(keys));
+    let near = match near.as_slice() {
+        [] => String::new(),
+        names => format!("; nearest in shape: {}", names.join(", ")),
+    };
+    let mut known: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
+    known.dedup();
     format!(
-        "no format recognised: {seen}; a native run needs `steps`; `--format NAME` reads it as one of {}",
+        "no format recognised: {seen}{near}; a native run needs `steps`; `--map FILE` reads it by a field mapping, which `agenteval map suggest FILE` drafts; `--format NAME` reads it as one of {}",
         known.join(", ")
     )
+}
+
+/// Formats that have one of these keys where most others have none.
+fn nearest_shapes(keys: &[String]) -> Vec<&'static str> {
+    const SHAPES: [(&str, &[&str]); 14] = [
+        ("messages", &["openai-chat", "anthropic", "mini-swe-agent"]),
+        ("choices", &["openai-chat"]),
+        ("output", &["openai-responses"]),
+        ("steps", &["native", "atif", "smolagents"]),
+        ("trajectory", &["swe-agent"]),
+        ("history", &["openhands", "who-and-when", "temporal"]),
+        ("events", &["temporal", "openhands"]),
+        ("simulations", &["tau2"]),
+        ("reward", &["tau-bench", "runs-table"]),
+        ("spans", &["otlp", "jaeger", "mlflow"]),
+        ("trace_id", &["langfuse", "langsmith", "mlflow", "openinference"]),
+        ("observations", &["langfuse"]),
+        ("node_id", &["checkpoints", "steplog"]),
+        ("event", &["steplog"]),
+    ];
+    let mut near = Vec::new();
+    for (_, names) in SHAPES.iter().filter(|(key, _)| keys.iter().any(|have| have == key)) {
+        near.extend(names.iter().filter(|name| !near.contains(*name)).copied().collect::<Vec<_>>());
+    }
+    near
 }

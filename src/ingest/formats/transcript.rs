@@ -66,13 +66,16 @@ pub(crate) struct Answer<'a> {
     pub(crate) attempt: Option<u32>,
 }
 
+/// Arguments and result of an attempt.
+type Texts<'a> = (Option<Cow<'a, str>>, Option<Cow<'a, str>>);
+
 /// Builds the attempts of one run from its messages in order.
 pub(crate) struct Transcript<'a> {
     place: Place,
     raw: bool,
     attempts: Vec<Attempt<'a>>,
     /// Arguments and result of each attempt as JSON text, where they are kept.
-    texts: Vec<(Option<Cow<'a, str>>, Option<Cow<'a, str>>)>,
+    texts: Vec<Texts<'a>>,
     open: OpenCalls<'a>,
     /// Results whose call has not come yet, by id.
     early: HashMap<Cow<'a, str>, usize>,

@@ -12,8 +12,6 @@ pub(super) struct Tree {
     pub(super) parent: Vec<Option<usize>>,
     /// Every span once, parents before their children.
     pub(super) order: Vec<usize>,
-    /// Steps from the root.
-    pub(super) depth: Vec<u32>,
     /// Start time for ordering; the parent's where a span has none.
     pub(super) start: Vec<i64>,
     /// Every span once, by start, depth, end and id. Only spans without a time keep the order of
@@ -75,7 +73,7 @@ impl Tree {
         for (place, &at) in by_time.iter().enumerate() {
             rank[at] = place;
         }
-        Self { parent, order, depth, start, by_time, rank, is_leaf, orphans, loops }
+        Self { parent, order, start, by_time, rank, is_leaf, orphans, loops }
     }
 }
 

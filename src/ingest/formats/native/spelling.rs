@@ -66,6 +66,22 @@ const STEP: [&str; 27] = [
     "cost_usd",
 ];
 
+/// Keys that `agenteval convert` writes; nobody types them, so nothing is taken for one misspelt.
+const WRITTEN: [&str; 12] = [
+    "end_rule",
+    "format_outcome",
+    "order_unknown",
+    "steps_unknown",
+    "never_reached",
+    "retry_source",
+    "attempts_total",
+    "nested_in",
+    "input_hash",
+    "error_origin",
+    "status_decides",
+    "model_turn",
+];
+
 /// Steps of a run that are looked over.
 const LOOKED_OVER: usize = 20;
 
@@ -81,7 +97,8 @@ pub(super) fn misspelt(record: &[u8]) -> Vec<String> {
 /// Unknown keys that are near a known one which the object does not have.
 fn near(of: &str, keys: &[String], known: &[&str]) -> Vec<String> {
     let is_known = |key: &&String| known.contains(&key.as_str());
-    let missing = || known.iter().filter(|name| !keys.iter().any(|key| key == *name));
+    let typed = |name: &&&str| !WRITTEN.contains(*name);
+    let missing = || known.iter().filter(typed).filter(|name| !keys.iter().any(|key| key == *name));
     let meant = |key: &String| {
         missing()
             .map(|name| (strsim::normalized_damerau_levenshtein(key, name), *name))

@@ -202,6 +202,8 @@ impl Columns {
         let all = |list: &[&str]| list.iter().filter_map(|known| at(known)).collect::<Vec<_>>();
         let decider = (first(FLAGS).map(Decider::Flag))
             .or_else(|| first(SCORES).map(Decider::Score))
+            // Beside whether the run ended the words of the outcome say more: unknown is not failed.
+            .or_else(|| at("ended").and(at("outcome")).map(Decider::Word))
             .or_else(|| first(WEAK_FLAGS).map(Decider::Flag))
             .or_else(|| first(WORDS).map(Decider::Word));
         let duration = (first(MILLISECONDS).map(|at| (at, 1.0)))
