@@ -113,7 +113,8 @@ fn claim(path: &Path, head: &[u8], framing: Framing) -> Result<&'static Format, 
 /// take over a file. Where no record tells by itself, all of them are shown together.
 fn claimed(probe: &Probe<'_>) -> Option<&'static Format> {
     // What `convert` writes keeps the fields of other formats in its steps.
-    if probe.any_has(&["steps", "retry_source"]) {
+    let lists_steps = |record: &&[u8]| memchr::memmem::find(record, b"\"steps\":[").is_some();
+    if probe.any_has(&["steps", "retry_source"]) && probe.records.iter().any(lists_steps) {
         return Some(&super::native::NATIVE);
     }
     (0..probe.records.len())
