@@ -18,8 +18,10 @@ mod categories;
 mod difference;
 mod distributions;
 mod exact;
+mod hazard;
 mod interval;
 mod label_tests;
+mod logistic;
 mod multiplicity;
 mod pass_k;
 mod permutation;
@@ -40,10 +42,15 @@ pub use difference::{
 };
 pub use distributions::{normal_cdf, normal_quantile, t_cdf, t_critical, t_quantile};
 pub use exact::{Exact, Stratum, Tails, fisher_two_sided, smallest_p, stratified_exact};
+pub use hazard::{
+    Ended, Geometric, Incidence, StepRisk, Thirds, Trend, Weibull, aalen_johansen,
+    chi_squared_tail, hazard_trend, horizon_at, steps_at_risk, survival_to, thirds, trend_slope,
+};
 pub use interval::{Cluster, Interval, NoInterval};
 pub use label_tests::{
     Drop, permute_g, permute_mean_difference, permute_ratio, permute_sum, squared_drop,
 };
+pub use logistic::{Link, ShareFit, SharePoint, fit_share};
 pub use multiplicity::holm;
 pub use pass_k::{
     TaskValues, Trials, pass_at_k, pass_at_k_by_task, pass_hat_k, pass_hat_k_by_task,
