@@ -3,6 +3,7 @@
 mod against;
 mod convert;
 mod map;
+mod horizon;
 mod report;
 
 use std::path::PathBuf;
@@ -13,6 +14,7 @@ pub(crate) use super::chart::args::Chart;
 pub(crate) use against::*;
 pub(crate) use convert::{Convert, Query, To};
 pub(crate) use map::{Map, MapCommand};
+pub(crate) use horizon::{HorizonArgs, Preset, Weights};
 pub(crate) use report::Report;
 
 /// Reads the trajectories that agents leave behind and tells where they fail.
@@ -70,6 +72,8 @@ pub(crate) enum Command {
     Baseline(Baseline),
     /// Draw one chart as SVG or PNG
     Chart(Chart),
+    /// Tell how errors add up step by step, and how far runs get
+    Horizon(HorizonArgs),
     /// Tell how many tasks and trials it takes to see an effect
     Plan(Plan),
     /// Show a regression that is caught, on bundled runs

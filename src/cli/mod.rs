@@ -16,6 +16,7 @@ mod demo;
 mod each;
 mod explain;
 mod gate;
+mod horizon;
 mod init;
 mod inspect;
 mod map;
@@ -128,6 +129,7 @@ fn dispatch(args: Args) -> Outcome {
         Command::Report(report) => report::run(&report, &args.global),
         Command::Baseline(baseline) => baseline::run(&baseline.command, &args.global),
         Command::Chart(chart) => chart::run(&chart, &args.global),
+        Command::Horizon(horizon) => horizon::run(&horizon, &args.global),
         Command::Plan(plan) => plan::run(&plan, &args.global),
         Command::Demo(demo) => demo::run(&demo, &args.global),
         Command::Map(map) => map::run(&map.command, &args.global),

@@ -16,6 +16,7 @@ mod finding;
 mod gate;
 mod gate_json;
 mod github;
+mod horizon;
 mod html;
 mod inspect;
 mod json;
@@ -45,6 +46,10 @@ pub use figures::{FigureLine, analysis_doc, figure_lines, figure_value, threshol
 pub use gate::{GateContext, gate_doc, head as gate_line};
 pub use gate_json::{GateReport, gate_wire};
 pub use github::gate_annotations;
+pub use horizon::{
+    HorizonWire, PerStepWire, TimeHorizonsWire, horizon_doc, horizon_wire, per_step_doc,
+    per_step_wire, time_horizons_doc, time_horizons_wire,
+};
 pub use html::{Page, PageRun, Stamp, page};
 pub use inspect::{FileWire, InspectWire, IssueWire, TokensWire, inspect_doc};
 pub use json::{compact_json, pretty_json};

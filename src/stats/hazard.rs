@@ -102,7 +102,7 @@ pub struct Weibull {
 
 impl Weibull {
     /// Fits by likelihood; `None` without an event, without a step after the first, or where the
-    /// shape has no finite best value between .02 and 20.
+    /// shape has no best value between .02 and 20.
     #[must_use]
     pub fn of(followed: &[Followed]) -> Option<Self> {
         let mut ends: BTreeMap<u32, (f64, f64)> = BTreeMap::new();
@@ -168,7 +168,9 @@ fn best_rate(ends: &[(f64, f64, f64)], beta: f64) -> Option<f64> {
             })
             .sum()
     };
-    let (mut low, mut high) = (-60.0, 7.0);
+    // The longest time raised to the shape is the largest number that a rate meets.
+    let longest = ends.last().map_or(1.0, |end| end.0);
+    let (mut low, mut high) = (-beta * longest.ln() - 40.0, 7.0);
     if !(slope(low) > 0.0 && slope(high) < 0.0) {
         return None;
     }

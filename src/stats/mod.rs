@@ -33,6 +33,7 @@ mod ratio;
 mod relabel;
 mod survival;
 mod task_tests;
+mod time_horizon;
 
 pub use bootstrap::{Bca, bca, bca_ratio, leave_one_out, ratio_of_drawn};
 pub use categories::{bootstrap_tv, g_statistic, jensen_shannon_distance, total_variation};
@@ -66,3 +67,6 @@ pub use ratio::{Linearisation, linearise, mean_and_error, mean_interval, ratio_m
 pub use relabel::Design;
 pub use survival::{Followed, LifeStep, kaplan_meier};
 pub use task_tests::permute_tasks;
+pub use time_horizon::{
+    HorizonAt, HorizonSettings, RunWeights, TimeHorizon, TimedTask, time_horizon,
+};
