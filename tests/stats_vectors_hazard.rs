@@ -69,9 +69,9 @@ fn the_geometric_model_and_what_it_projects() {
         case.expects("wilson_lo", ci.low);
         case.expects("wilson_hi", ci.high);
         let expects = |name: &str, got: f64| match case.expected[name].as_str() {
-            // Without an event the reference leaves out what has no finite value.
+            // At a risk of 0 or 1 the reference leaves out what has no finite value.
             None if case.expected[name].is_null() => {
-                assert_eq!(fit.events, 0, "{} {name}", case.id)
+                assert!(fit.events == 0 || fit.hazard == 1.0, "{} {name}", case.id);
             }
             Some("inf") => assert!(got == f64::INFINITY, "{} {name}: {got}", case.id),
             _ => case.expects(name, got),
