@@ -9,6 +9,7 @@ pub mod cli;
 pub mod compare;
 pub mod config;
 pub mod convert;
+pub mod diagnose;
 pub mod evaluate;
 pub mod exit;
 pub mod expr;

@@ -3,6 +3,7 @@
 mod against;
 mod convert;
 mod map;
+mod diagnose;
 mod horizon;
 mod report;
 
@@ -14,6 +15,7 @@ pub(crate) use super::chart::args::Chart;
 pub(crate) use against::*;
 pub(crate) use convert::{Convert, Query, To};
 pub(crate) use map::{Map, MapCommand};
+pub(crate) use diagnose::{DiagnoseArgs, DiagnoseForm};
 pub(crate) use horizon::{HorizonArgs, Preset, Weights};
 pub(crate) use report::Report;
 
@@ -72,6 +74,8 @@ pub(crate) enum Command {
     Baseline(Baseline),
     /// Draw one chart as SVG or PNG
     Chart(Chart),
+    /// Tell what goes wrong in runs, by rule, where and what to do about it
+    Diagnose(DiagnoseArgs),
     /// Tell how errors add up step by step, and how far runs get
     Horizon(HorizonArgs),
     /// Tell how many tasks and trials it takes to see an effect

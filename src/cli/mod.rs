@@ -14,6 +14,7 @@ mod compare;
 mod convert;
 mod demo;
 mod each;
+mod diagnose;
 mod explain;
 mod gate;
 mod horizon;
@@ -129,6 +130,7 @@ fn dispatch(args: Args) -> Outcome {
         Command::Report(report) => report::run(&report, &args.global),
         Command::Baseline(baseline) => baseline::run(&baseline.command, &args.global),
         Command::Chart(chart) => chart::run(&chart, &args.global),
+        Command::Diagnose(diagnose) => diagnose::run(&diagnose, &args.global),
         Command::Horizon(horizon) => horizon::run(&horizon, &args.global),
         Command::Plan(plan) => plan::run(&plan, &args.global),
         Command::Demo(demo) => demo::run(&demo, &args.global),

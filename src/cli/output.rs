@@ -62,6 +62,8 @@ pub(crate) enum More {
     Lines,
     /// Reports for CI: JUnit, SARIF and a page.
     Reports,
+    /// Findings for code scanning: SARIF.
+    Findings,
 }
 
 /// Checks that every form that was asked for exists, before any work is done.
@@ -75,7 +77,8 @@ pub(crate) fn check(output: &Output, more: More) -> Result<(), Failure> {
     if more != More::Lines && forms.iter().any(tabular) {
         return Err(Failure::usage("this command has no csv, ndjson or parquet output; use json"));
     }
-    let report = |form: &Form| matches!(form, Form::Junit | Form::Sarif);
+    let report =
+        |form: &Form| *form == Form::Junit || (*form == Form::Sarif && more != More::Findings);
     if more != More::Reports && forms.iter().any(report) {
         return Err(Failure::usage(
             "this command has no JUnit or SARIF output: `agenteval gate` has; use json",

@@ -10,9 +10,10 @@ use super::error::ConfigError;
 use super::source::{Node, inside_text};
 use super::taxonomy::Taxonomy;
 use super::used::{EvalConfig, GateConfig, Limits, Margin, MidRun, StepSelection, Threshold};
+use super::wire::DiagnoseRule;
 use super::{keys, parse, wire};
 use crate::expr::{Program, Root};
-use crate::model::{Better, METRIC_NAMES, MetricName, Unit, nearest, resolve_metric};
+use crate::model::{Better, METRIC_NAMES, MetricName, RULE_CODES, Unit, nearest, resolve_metric};
 
 /// Reads, checks and compiles a config.
 pub(super) fn read(bytes: &[u8], name: &str) -> Result<EvalConfig, ConfigError> {
@@ -61,6 +62,7 @@ pub(super) fn read(bytes: &[u8], name: &str) -> Result<EvalConfig, ConfigError> 
         tool_schemas: wire.tool_schemas.unwrap_or_default(),
         thresholds: check.thresholds(wire.thresholds.unwrap_or_default())?,
         gate: check.gate(wire.gate.unwrap_or_default())?,
+        diagnose: check.diagnose(wire.diagnose.unwrap_or_default())?,
     })
 }
 
@@ -97,6 +99,34 @@ impl Check<'_> {
         let path: Vec<String> = path.iter().map(|part| (*part).to_owned()).collect();
         let span = self.node.key_at(&path).map_or(0..1, |key| key.span.clone());
         Err(ConfigError::of_file(self.name, message, help).at(self.text, span, &path))
+    }
+
+    /// Holds the rules to the known ones, and their numbers to those that can be compared.
+    fn diagnose(
+        &self,
+        rules: BTreeMap<String, DiagnoseRule>,
+    ) -> Checked<BTreeMap<String, DiagnoseRule>> {
+        for (code, rule) in &rules {
+            if !RULE_CODES.contains(&code.as_str()) {
+                let help = match nearest(code, RULE_CODES.iter().copied()) {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => format!("the rules are {}", RULE_CODES.join(", ")),
+                };
+                return self.fault_at_key(
+                    &["diagnose", code],
+                    format!("unknown rule `{code}`"),
+                    &help,
+                );
+            }
+            if rule.limit.is_some_and(|limit| !(limit.is_finite() && limit >= 0.0)) {
+                return self.fault(
+                    &["diagnose", code, "limit"],
+                    "the limit of a rule is a number of 0 or more".to_owned(),
+                    "write one, or leave it out",
+                );
+            }
+        }
+        Ok(rules)
     }
 
     fn program(

@@ -36,6 +36,7 @@ pub(super) const PLACES: [Place; 4] = [
             "tool_schemas",
             "thresholds",
             "gate",
+            "diagnose",
         ],
     },
     Place {
@@ -55,6 +56,7 @@ pub(super) const PLACES: [Place; 4] = [
 const ERROR_TYPE: Place =
     Place { name: "a rule of error_types", keys: &["match", "type", "blame"] };
 const THRESHOLD: Place = Place { name: "a threshold", keys: &["min", "max"] };
+const DIAGNOSE_RULE: Place = Place { name: "a rule of diagnose", keys: &["level", "limit"] };
 const WINDOW: Place = Place { name: "mid_run", keys: &["from", "to"] };
 
 /// The place at a path; `None` where any key may stand, or none is looked at.
@@ -67,6 +69,7 @@ fn place(path: &[String]) -> Option<&'static Place> {
             .or_else(|| (*name == "mid_run").then_some(&WINDOW)),
         ["error_types", _] => Some(&ERROR_TYPE),
         ["thresholds", _] => Some(&THRESHOLD),
+        ["diagnose", _] => Some(&DIAGNOSE_RULE),
         _ => None,
     }
 }
@@ -174,7 +177,7 @@ fn into(place: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::config_schema;
-    use super::{ERROR_TYPE, PLACES, THRESHOLD, WINDOW};
+    use super::{DIAGNOSE_RULE, ERROR_TYPE, PLACES, THRESHOLD, WINDOW};
 
     #[test]
     fn the_keys_are_those_of_the_wire_form() {
@@ -187,6 +190,7 @@ mod tests {
             ("/$defs/ErrorType/properties", &ERROR_TYPE),
             ("/$defs/Threshold/properties", &THRESHOLD),
             ("/$defs/Window/properties", &WINDOW),
+            ("/$defs/DiagnoseRule/properties", &DIAGNOSE_RULE),
         ];
         for (pointer, place) in tables {
             let members = schema.pointer(pointer).and_then(|p| p.as_object()).expect(pointer);

@@ -29,7 +29,9 @@ pub use used::{
     CONFIG_FILE, DEFAULT_GATE_METRICS, EvalConfig, GateConfig, Limits, Margin, MidRun,
     StepSelection, Threshold,
 };
-pub use wire::{AttemptsCount, Blame, ExitCodes, Inconclusive, Infra, Unfinished};
+pub use wire::{
+    AttemptsCount, Blame, DiagnoseLevel, DiagnoseRule, ExitCodes, Inconclusive, Infra, Unfinished,
+};
 
 /// What readers must know of the config and the command.
 #[derive(Debug, Clone, Default)]

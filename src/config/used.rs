@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::error::ConfigError;
 use super::taxonomy::Taxonomy;
-use super::wire::{AttemptsCount, ExitCodes, Inconclusive, Infra, Unfinished};
+use super::wire::{AttemptsCount, DiagnoseRule, ExitCodes, Inconclusive, Infra, Unfinished};
 use super::{Plan, ReadOptions};
 use super::{check, parse};
 use crate::expr::Program;
@@ -62,6 +62,8 @@ pub struct EvalConfig {
     pub thresholds: Vec<Threshold>,
     /// The regression gate.
     pub gate: GateConfig,
+    /// What holds for the rules of `diagnose`, by code.
+    pub diagnose: BTreeMap<String, DiagnoseRule>,
 }
 
 /// Limits on a run; `None` where there is none.
@@ -197,6 +199,7 @@ impl Default for EvalConfig {
             tool_schemas: BTreeMap::new(),
             thresholds: Vec::new(),
             gate: GateConfig::default(),
+            diagnose: BTreeMap::new(),
         }
     }
 }

@@ -56,6 +56,32 @@ pub(super) struct Config {
     pub(super) thresholds: Option<BTreeMap<String, Threshold>>,
     /// The regression gate.
     pub(super) gate: Option<Gate>,
+    /// How grave findings of `agenteval diagnose` are and the numbers that its rules go by, by rule.
+    pub(super) diagnose: Option<BTreeMap<String, DiagnoseRule>>,
+}
+
+/// What holds for one rule of `agenteval diagnose`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct DiagnoseRule {
+    /// How grave its findings are; `off` asks it nothing.
+    pub level: Option<DiagnoseLevel>,
+    /// The number that it goes by, where it has one.
+    pub limit: Option<f64>,
+}
+
+/// How grave a finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DiagnoseLevel {
+    /// The rule is not asked.
+    Off,
+    /// Worth knowing.
+    Note,
+    /// Likely a fault.
+    Warning,
+    /// A fault that harms.
+    Error,
 }
 
 /// What passes, and the limits on retries and time.

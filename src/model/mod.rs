@@ -11,6 +11,7 @@ mod issue;
 mod marked;
 mod mask;
 mod names;
+mod rules;
 mod time;
 mod trajectory;
 mod words;
@@ -20,6 +21,7 @@ pub use issue::{Issue, Place, Severity};
 pub use marked::{FLOAT_MARK, marked_float};
 pub use mask::mask;
 pub use names::{Better, METRIC_NAMES, MetricName, Unit, nearest, resolve_metric};
+pub use rules::RULE_CODES;
 pub use time::{Stamp, Time};
 pub use trajectory::{
     Attempt, EndRule, ErrorInfo, ErrorOrigin, Final, RetrySource, Score, ScoreValue, Tags, Tokens,

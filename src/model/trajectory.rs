@@ -118,6 +118,9 @@ pub struct Attempt<'a> {
     pub turn: bool,
     /// The attempt as JSON text, kept only where an expression or `show` reads it.
     pub raw: Option<Text<'a>>,
+    /// First byte and the byte after the last one of its record in the (decompressed) file, where the
+    /// reader tells.
+    pub bytes: Option<(u64, u64)>,
 }
 
 /// How an attempt failed, as recorded.

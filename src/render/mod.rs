@@ -9,6 +9,7 @@ mod change;
 mod chart;
 mod compare;
 mod csv;
+mod diagnose;
 mod doc;
 mod explain;
 mod figures;
@@ -40,6 +41,9 @@ pub use baseline::{
 pub use chart::{Chart, PngError, Theme, WIDTHS, chart_css, chart_png, chart_svg, chart_svg_file};
 pub use compare::{ComparisonWire, comparison_doc, comparison_wire};
 pub use csv::figures_csv;
+pub use diagnose::{
+    DiagnosedRun, DiagnosisPage, DiagnosisWire, diagnosis_doc, diagnosis_sarif, diagnosis_wire,
+};
 pub use doc::{Align, Block, Column, Doc, Fit, Table};
 pub use explain::{ExplainWire, PartWire, explanation_doc};
 pub use figures::{FigureLine, analysis_doc, figure_lines, figure_value, threshold_line};

@@ -17,7 +17,7 @@ use crate::baseline::FOLDER;
 use crate::compare::Gate;
 
 /// Results that are written; code scanning takes no more of a run.
-const MOST: usize = 5_000;
+pub(super) const MOST: usize = 5_000;
 
 /// A SARIF file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -30,95 +30,100 @@ pub struct SarifLog {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct RunWire {
-    tool: ToolWire,
-    results: Vec<ResultWire>,
-    column_kind: &'static str,
-    properties: PropertiesWire,
+pub(super) struct RunWire {
+    pub(super) tool: ToolWire,
+    pub(super) results: Vec<ResultWire>,
+    pub(super) column_kind: &'static str,
+    pub(super) properties: PropertiesWire,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct PropertiesWire {
-    verdict: &'static str,
+pub(super) struct PropertiesWire {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) verdict: Option<&'static str>,
     /// Results that were too many to write.
-    left_out: usize,
+    pub(super) left_out: usize,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-struct ToolWire {
-    driver: DriverWire,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct DriverWire {
-    name: &'static str,
-    version: &'static str,
-    rules: Vec<RuleWire>,
+pub(super) struct ToolWire {
+    pub(super) driver: DriverWire,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct RuleWire {
-    id: &'static str,
-    short_description: TextWire,
-    full_description: TextWire,
-    default_configuration: LevelWire,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-struct LevelWire {
-    level: &'static str,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-struct TextWire {
-    text: String,
+pub(super) struct DriverWire {
+    pub(super) name: &'static str,
+    pub(super) version: &'static str,
+    pub(super) rules: Vec<RuleWire>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct ResultWire {
-    rule_id: &'static str,
-    rule_index: usize,
-    level: &'static str,
-    message: TextWire,
-    locations: [LocationWire; 1],
-    partial_fingerprints: BTreeMap<&'static str, String>,
+pub(super) struct RuleWire {
+    pub(super) id: &'static str,
+    pub(super) short_description: TextWire,
+    pub(super) full_description: TextWire,
+    pub(super) default_configuration: LevelWire,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(super) struct LevelWire {
+    pub(super) level: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(super) struct TextWire {
+    pub(super) text: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct LocationWire {
-    physical_location: PhysicalWire,
-    logical_locations: [LogicalWire; 1],
+pub(super) struct ResultWire {
+    pub(super) rule_id: &'static str,
+    pub(super) rule_index: usize,
+    pub(super) level: &'static str,
+    pub(super) message: TextWire,
+    pub(super) locations: [LocationWire; 1],
+    pub(super) partial_fingerprints: BTreeMap<&'static str, String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct PhysicalWire {
-    artifact_location: ArtifactWire,
-    region: RegionWire,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-struct ArtifactWire {
-    uri: String,
+pub(super) struct LocationWire {
+    pub(super) physical_location: PhysicalWire,
+    pub(super) logical_locations: [LogicalWire; 1],
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct RegionWire {
-    start_line: u32,
+pub(super) struct PhysicalWire {
+    pub(super) artifact_location: ArtifactWire,
+    pub(super) region: RegionWire,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(super) struct ArtifactWire {
+    pub(super) uri: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct LogicalWire {
-    name: String,
-    fully_qualified_name: String,
-    kind: &'static str,
+pub(super) struct RegionWire {
+    pub(super) start_line: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) byte_offset: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) byte_length: Option<u64>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct LogicalWire {
+    pub(super) name: String,
+    pub(super) fully_qualified_name: String,
+    pub(super) kind: &'static str,
 }
 
 /// Every rule with its id, its level and what it means.
@@ -181,31 +186,40 @@ pub fn gate_sarif(gate: &Gate, context: &GateContext) -> SarifLog {
     let artifact = artifact(context);
     let results: Vec<ResultWire> =
         found.iter().take(MOST).map(|finding| result(finding, context, &artifact)).collect();
+    let rules =
+        RULES.iter().map(|(_, id, grave, short, full)| rule(id, level(*grave), short, full));
+    let properties = PropertiesWire {
+        verdict: Some(gate.verdict.name()),
+        left_out: found.len() - results.len(),
+    };
+    log(rules.collect(), results, properties)
+}
+
+/// A rule that results refer to.
+pub(super) fn rule(id: &'static str, level: &'static str, short: &str, full: &str) -> RuleWire {
     let text = |text: &str| TextWire { text: text.to_owned() };
+    RuleWire {
+        id,
+        short_description: text(short),
+        full_description: text(full),
+        default_configuration: LevelWire { level },
+    }
+}
+
+/// The file around rules and results.
+pub(super) fn log(
+    rules: Vec<RuleWire>,
+    results: Vec<ResultWire>,
+    properties: PropertiesWire,
+) -> SarifLog {
+    let driver = DriverWire { name: "agenteval", version: env!("CARGO_PKG_VERSION"), rules };
     SarifLog {
         schema: "https://json.schemastore.org/sarif-2.1.0.json",
         version: "2.1.0",
         runs: [RunWire {
-            tool: ToolWire {
-                driver: DriverWire {
-                    name: "agenteval",
-                    version: env!("CARGO_PKG_VERSION"),
-                    rules: RULES
-                        .iter()
-                        .map(|(_, id, grave, short, full)| RuleWire {
-                            id,
-                            short_description: text(short),
-                            full_description: text(full),
-                            default_configuration: LevelWire { level: level(*grave) },
-                        })
-                        .collect(),
-                },
-            },
+            tool: ToolWire { driver },
             column_kind: "unicodeCodePoints",
-            properties: PropertiesWire {
-                verdict: gate.verdict.name(),
-                left_out: found.len() - results.len(),
-            },
+            properties,
             results,
         }],
     }
@@ -239,7 +253,7 @@ fn result(finding: &Finding, context: &GateContext, artifact: &str) -> ResultWir
         locations: [LocationWire {
             physical_location: PhysicalWire {
                 artifact_location: ArtifactWire { uri: artifact.to_owned() },
-                region: RegionWire { start_line: 1 },
+                region: RegionWire { start_line: 1, byte_offset: None, byte_length: None },
             },
             logical_locations: [LogicalWire {
                 fully_qualified_name: format!("{id}/{name}"),
@@ -252,7 +266,7 @@ fn result(finding: &Finding, context: &GateContext, artifact: &str) -> ResultWir
 }
 
 /// A text that is no link and has no placeholder, whatever names are in it (SARIF, 3.11.5 and 6).
-fn message(text: &str) -> String {
+pub(super) fn message(text: &str) -> String {
     one_line(&mask(text)).replace("](", "] (").replace('{', "{{").replace('}', "}}")
 }
 
@@ -272,7 +286,7 @@ fn artifact(context: &GateContext) -> String {
 }
 
 /// A path as a URI reference: `file:` for an absolute one, else relative to the repository.
-fn uri(path: &str) -> String {
+pub(super) fn uri(path: &str) -> String {
     let path = path.replace('\\', "/");
     let path = path.trim_start_matches("./");
     let mut out = match path {

@@ -1,0 +1,164 @@
+//! What rules over all runs need of each, kept small: a row a run, an entry a step or call.
+
+use super::Case;
+use crate::evaluate::{RunRow, Verdict};
+
+/// One step of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StepFact {
+    /// Its position, from 1.
+    pub position: u32,
+    /// Tool or node, else the type.
+    pub label: Box<str>,
+    /// Whether its first attempt passed; `None` where it neither passed nor failed.
+    pub first: Option<bool>,
+    /// Whether its last judged attempt passed.
+    pub last: Option<bool>,
+    /// Its recorded attempts.
+    pub attempts: u32,
+}
+
+/// One call.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CallFact {
+    /// The position of its step, from 1.
+    pub step: u32,
+    /// Its number, from 1.
+    pub number: u32,
+    /// Tool or node, else the type.
+    pub label: Box<str>,
+    /// Whether it passed.
+    pub passed: Option<bool>,
+    /// Hash of tool and input; `None` where no input is recorded.
+    pub input: Option<u64>,
+    /// The shape of what it gave: keys and types of JSON, or `text`; `None` where it is not recorded.
+    pub shape: Option<Box<str>>,
+    /// Seconds that it took.
+    pub seconds: Option<f64>,
+    /// First byte and the byte after the last one of its record, where known.
+    pub bytes: Option<(u64, u64)>,
+}
+
+/// What is kept of one run.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct RunFacts {
+    /// Its steps.
+    pub steps: Vec<StepFact>,
+    /// Its recorded attempts.
+    pub calls: Vec<CallFact>,
+    /// Tokens of its model turns and attempts in order, where recorded.
+    pub tokens: Vec<f32>,
+}
+
+/// All runs.
+pub struct Facts<'f> {
+    /// Their rows.
+    pub rows: &'f [RunRow],
+    /// Their facts, one for each row.
+    pub runs: &'f [RunFacts],
+}
+
+/// Keys of a shape that are kept; an object with more is as good as free text.
+const MOST_KEYS: usize = 40;
+
+impl RunFacts {
+    /// What is kept of a run.
+    #[must_use]
+    #[expect(clippy::cast_possible_truncation, reason = "tokens are shown to a few digits")]
+    pub fn of(case: &Case<'_>) -> Self {
+        let passed = |verdict: Verdict| match verdict {
+            Verdict::Passed => Some(true),
+            Verdict::Failed => Some(false),
+            Verdict::Neither => None,
+        };
+        let steps = case.steps().filter_map(|actions| {
+            let (first, last) = (actions.first()?, actions.last()?);
+            Some(StepFact {
+                position: first.step,
+                label: first.label().into(),
+                first: passed(first.verdict),
+                last: actions.iter().rev().find_map(|action| passed(action.verdict)),
+                attempts: last.number.max(actions.len() as u32),
+            })
+        });
+        let calls = case.actions.iter().map(|action| CallFact {
+            step: action.step,
+            number: action.number,
+            label: action.label().into(),
+            passed: passed(action.verdict),
+            input: action.attempt.input,
+            shape: action.output.map(|text| shape(text).into()),
+            seconds: action.seconds(),
+            bytes: action.attempt.bytes,
+        });
+        let tokens = case.run.attempts.iter().filter_map(|attempt| attempt.tokens);
+        Self {
+            steps: steps.collect(),
+            calls: calls.collect(),
+            tokens: tokens.map(|tokens| tokens.total() as f32).collect(),
+        }
+    }
+}
+
+/// The shape of a JSON value, at one level: its type, and for an object its keys with their types, sorted.
+/// JSON inside a string is looked into.
+#[must_use]
+pub fn shape(text: &str) -> String {
+    let text = text.trim();
+    if text.starts_with('"') {
+        let Ok(inner) = serde_json::from_str::<String>(text) else { return "text".to_owned() };
+        let inner = inner.trim();
+        let json = inner.starts_with(['{', '['])
+            && serde_json::from_str::<serde::de::IgnoredAny>(inner).is_ok();
+        return if json { shape_of(inner) } else { "text".to_owned() };
+    }
+    shape_of(text)
+}
+
+fn shape_of(text: &str) -> String {
+    use serde_json::value::RawValue;
+    use std::collections::BTreeMap;
+    match text.as_bytes().first() {
+        Some(b'{') => match serde_json::from_str::<BTreeMap<String, &RawValue>>(text) {
+            Ok(fields) if fields.len() <= MOST_KEYS => {
+                let parts: Vec<String> = fields
+                    .iter()
+                    .map(|(key, value)| format!("{key}:{}", kind(value.get())))
+                    .collect();
+                format!("{{{}}}", parts.join(","))
+            }
+            _ => "object".to_owned(),
+        },
+        Some(first) => kind_of(*first).to_owned(),
+        None => "text".to_owned(),
+    }
+}
+
+fn kind(text: &str) -> &'static str {
+    text.trim().as_bytes().first().map_or("text", |first| kind_of(*first))
+}
+
+fn kind_of(first: u8) -> &'static str {
+    match first {
+        b'{' => "object",
+        b'[' => "list",
+        b'"' => "text",
+        b't' | b'f' => "flag",
+        b'n' => "null",
+        _ => "number",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shape;
+
+    #[test]
+    fn the_shape_is_keys_and_types_and_no_values() {
+        assert_eq!(shape(r#"{"b": 1, "a": "x", "c": null}"#), "{a:text,b:number,c:null}");
+        assert_eq!(shape(r#""{\"ok\": true}""#), "{ok:flag}");
+        assert_eq!(shape("\"plain words\""), "text");
+        assert_eq!(shape("[1]"), "list");
+        assert_eq!(shape(""), "text");
+    }
+}

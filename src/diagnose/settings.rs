@@ -1,0 +1,87 @@
+//! Which rules are asked, how grave they are, and the numbers that they go by.
+
+use std::collections::BTreeMap;
+
+use super::{Grade, Rule};
+use crate::config::{DiagnoseLevel, EvalConfig};
+
+/// What the config says of one rule.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct RuleSetting {
+    /// Whether it is asked at all; `None` leaves it on.
+    pub off: bool,
+    /// How grave it is.
+    pub grade: Option<Grade>,
+    /// The number that it goes by.
+    pub limit: Option<f64>,
+}
+
+/// How runs are diagnosed.
+#[derive(Debug, Clone, Default)]
+pub struct Settings {
+    /// What the config says of rules, by code.
+    pub rules: BTreeMap<String, RuleSetting>,
+    /// Patterns for the names of tools with effects outside the run.
+    pub side_effects: globset::GlobSet,
+    /// The config's limit of steps.
+    pub max_steps: Option<u64>,
+    /// The config's limit of seconds.
+    pub timeout_seconds: Option<f64>,
+}
+
+impl Settings {
+    /// What the config says.
+    #[must_use]
+    pub fn of(config: &EvalConfig) -> Self {
+        let setting = |rule: &crate::config::DiagnoseRule| RuleSetting {
+            off: rule.level == Some(DiagnoseLevel::Off),
+            grade: match rule.level {
+                Some(DiagnoseLevel::Note) => Some(Grade::Note),
+                Some(DiagnoseLevel::Warning) => Some(Grade::Warning),
+                Some(DiagnoseLevel::Error) => Some(Grade::Error),
+                Some(DiagnoseLevel::Off) | None => None,
+            },
+            limit: rule.limit,
+        };
+        let rules =
+            config.diagnose.iter().map(|(code, rule)| (code.clone(), setting(rule))).collect();
+        let mut side_effects = globset::GlobSetBuilder::new();
+        for pattern in &config.side_effects {
+            // The config has checked them.
+            if let Ok(glob) = globset::Glob::new(pattern) {
+                side_effects.add(glob);
+            }
+        }
+        Self {
+            rules,
+            side_effects: side_effects.build().unwrap_or_default(),
+            max_steps: config.limits.max_steps,
+            timeout_seconds: config.limits.timeout_seconds,
+        }
+    }
+
+    /// Whether a rule is asked.
+    #[must_use]
+    pub fn asks(&self, rule: &Rule) -> bool {
+        !self.rules.get(rule.code).is_some_and(|setting| setting.off)
+    }
+
+    /// How grave a rule's findings are.
+    #[must_use]
+    pub fn grade(&self, rule: &Rule) -> Grade {
+        self.rules.get(rule.code).and_then(|setting| setting.grade).unwrap_or(rule.grade)
+    }
+
+    /// The number that a rule goes by; 0 where it has none.
+    #[must_use]
+    pub fn limit(&self, rule: &Rule) -> f64 {
+        let own = rule.limit.map_or(0.0, |(limit, _)| limit);
+        self.rules.get(rule.code).and_then(|setting| setting.limit).unwrap_or(own)
+    }
+
+    /// Whether a tool has effects outside the run, by the config.
+    #[must_use]
+    pub fn has_side_effect(&self, tool: &str) -> bool {
+        self.side_effects.is_match(tool)
+    }
+}
