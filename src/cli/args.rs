@@ -3,6 +3,7 @@
 mod against;
 mod convert;
 mod map;
+mod budgets;
 mod diagnose;
 mod horizon;
 mod report;
@@ -15,6 +16,7 @@ pub(crate) use super::chart::args::Chart;
 pub(crate) use against::*;
 pub(crate) use convert::{Convert, Query, To};
 pub(crate) use map::{Map, MapCommand};
+pub(crate) use budgets::{BudgetsArgs, ReadinessArgs};
 pub(crate) use diagnose::{DiagnoseArgs, DiagnoseForm};
 pub(crate) use horizon::{HorizonArgs, Preset, Weights};
 pub(crate) use report::Report;
@@ -78,6 +80,10 @@ pub(crate) enum Command {
     Diagnose(DiagnoseArgs),
     /// Tell how errors add up step by step, and how far runs get
     Horizon(HorizonArgs),
+    /// Tell what failures cost, and suggest limits of steps, retries, tokens, time and cost
+    Budgets(BudgetsArgs),
+    /// Tell which steps can do without an approval
+    Readiness(ReadinessArgs),
     /// Tell how many tasks and trials it takes to see an effect
     Plan(Plan),
     /// Show a regression that is caught, on bundled runs

@@ -7,6 +7,7 @@ mod against;
 mod analyze;
 mod args;
 mod baseline;
+mod budgets;
 mod chart;
 mod ci;
 mod collect;
@@ -130,6 +131,8 @@ fn dispatch(args: Args) -> Outcome {
         Command::Report(report) => report::run(&report, &args.global),
         Command::Baseline(baseline) => baseline::run(&baseline.command, &args.global),
         Command::Chart(chart) => chart::run(&chart, &args.global),
+        Command::Budgets(budgets) => budgets::run(&budgets, &args.global),
+        Command::Readiness(readiness) => budgets::ready(&readiness, &args.global),
         Command::Diagnose(diagnose) => diagnose::run(&diagnose, &args.global),
         Command::Horizon(horizon) => horizon::run(&horizon, &args.global),
         Command::Plan(plan) => plan::run(&plan, &args.global),

@@ -1,7 +1,7 @@
 //! What rules over all runs need of each, kept small: a row a run, an entry a step or call.
 
 use super::Case;
-use crate::evaluate::{RunRow, Verdict};
+use crate::evaluate::{RunRow, Timeline, TimelineStep, Verdict};
 
 /// One step of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,21 +66,6 @@ impl RunFacts {
     #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "tokens are shown to a few digits")]
     pub fn of(case: &Case<'_>) -> Self {
-        let passed = |verdict: Verdict| match verdict {
-            Verdict::Passed => Some(true),
-            Verdict::Failed => Some(false),
-            Verdict::Neither => None,
-        };
-        let steps = case.steps().filter_map(|actions| {
-            let (first, last) = (actions.first()?, actions.last()?);
-            Some(StepFact {
-                position: first.step,
-                label: first.label().into(),
-                first: passed(first.verdict),
-                last: actions.iter().rev().find_map(|action| passed(action.verdict)),
-                attempts: last.number.max(actions.len() as u32),
-            })
-        });
         let calls = case.actions.iter().map(|action| CallFact {
             step: action.step,
             number: action.number,
@@ -93,11 +78,32 @@ impl RunFacts {
         });
         let tokens = case.run.attempts.iter().filter_map(|attempt| attempt.tokens);
         Self {
-            steps: steps.collect(),
+            steps: steps(case.timeline),
             calls: calls.collect(),
             tokens: tokens.map(|tokens| tokens.total() as f32).collect(),
         }
     }
+}
+
+fn passed(verdict: Verdict) -> Option<bool> {
+    match verdict {
+        Verdict::Passed => Some(true),
+        Verdict::Failed => Some(false),
+        Verdict::Neither => None,
+    }
+}
+
+/// The steps of a judged run.
+#[must_use]
+pub fn steps(timeline: &Timeline) -> Vec<StepFact> {
+    let step = |step: &TimelineStep| StepFact {
+        position: step.position,
+        label: step.name.as_deref().unwrap_or(&step.kind).into(),
+        first: step.attempts.first().and_then(|attempt| passed(attempt.verdict)),
+        last: step.attempts.iter().rev().find_map(|attempt| passed(attempt.verdict)),
+        attempts: step.attempts.iter().map(|attempt| attempt.times).fold(0, u32::saturating_add),
+    };
+    timeline.steps.iter().map(step).collect()
 }
 
 /// The shape of a JSON value, at one level: its type, and for an object its keys with their types, sorted.

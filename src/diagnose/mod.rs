@@ -4,15 +4,19 @@
 //! common that is, and the list of rules; each rule is one file. Refuses to judge runs, which is done
 //! before, and to guess where a trace does not say: a rule that lacks its fields examines nothing.
 
+mod budgets;
 mod case;
 mod facts;
 mod finding;
+mod readiness;
 mod rules;
 mod settings;
 
+pub use budgets::{Amount, Budget, Cut, LEAST, budgets};
 pub use case::{Action, Case};
-pub use facts::{CallFact, Facts, RunFacts, StepFact};
+pub use facts::{CallFact, Facts, RunFacts, StepFact, steps};
 pub use finding::{Diagnosis, Examined, Finding, Grade, RunFindings, Sink};
+pub use readiness::{Advice, NodeReadiness, readiness};
 pub use rules::RULES;
 pub use settings::{RuleSetting, Settings};
 

@@ -5,6 +5,7 @@
 //! Refuses to open files: renderers return text, `cli/` writes it.
 
 mod baseline;
+mod budgets;
 mod change;
 mod chart;
 mod compare;
@@ -37,6 +38,9 @@ mod text;
 pub use baseline::{
     BaselineWire, BaselinesWire, ListedWire, baseline_doc, baseline_wire, baselines_doc,
     baselines_wire,
+};
+pub use budgets::{
+    BudgetsWire, ReadinessWire, budgets_doc, budgets_wire, readiness_doc, readiness_wire,
 };
 pub use chart::{Chart, PngError, Theme, WIDTHS, chart_css, chart_png, chart_svg, chart_svg_file};
 pub use compare::{ComparisonWire, comparison_doc, comparison_wire};

@@ -60,7 +60,7 @@ pub use permutation::{Draws, Permuted, Stop, permute};
 pub use power::{
     Arms, SplitVariance, TASKS_MARGIN, detectable, miller_variance, needed_tasks, split_variance,
 };
-pub use proportion::{clustered_wilson, wilson};
+pub use proportion::{Effective, clustered_wilson, wilson};
 pub use quantile::{median, quantile_type7};
 pub use random::SplitMix64;
 pub use ratio::{Linearisation, linearise, mean_and_error, mean_interval, ratio_mean_interval};

@@ -47,7 +47,42 @@ pub fn wilson(successes: f64, n: f64, level: f64) -> Result<Interval, NoInterval
 /// by run), a numerator above its denominator, and values that are negative or not
 /// finite.
 pub fn clustered_wilson(clusters: &[Cluster], level: f64) -> Result<Interval, NoInterval> {
-    check_level(level)?;
+    let seen = Effective::of(clusters)?;
+    seen.interval(1.0, level)
+}
+
+/// How much clusters tell of a share, in independent observations.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Effective {
+    /// The share.
+    pub rate: f64,
+    /// Independent observations that would tell as much.
+    pub number: f64,
+    /// Clusters that count.
+    pub clusters: f64,
+}
+
+impl Effective {
+    /// The interval of [`clustered_wilson`] if there were `times` as many clusters with the same share.
+    ///
+    /// # Errors
+    /// A level outside 0 to 1, or fewer than 2 clusters.
+    pub fn interval(&self, times: f64, level: f64) -> Result<Interval, NoInterval> {
+        check_level(level)?;
+        let t = t_critical(level, self.clusters * times - 1.0).ok_or(NoInterval::BadSetting)?;
+        score_interval(self.rate, self.number * times, t, "Wilson, clustered")
+    }
+
+    /// What these clusters tell.
+    ///
+    /// # Errors
+    /// Those of [`clustered_wilson`].
+    pub fn of(clusters: &[Cluster]) -> Result<Self, NoInterval> {
+        effective(clusters)
+    }
+}
+
+fn effective(clusters: &[Cluster]) -> Result<Effective, NoInterval> {
     if clusters.iter().any(|cluster| cluster.numerator > cluster.denominator) {
         return Err(NoInterval::OutOfRange);
     }
@@ -62,8 +97,7 @@ pub fn clustered_wilson(clusters: &[Cluster], level: f64) -> Result<Interval, No
     } else {
         (rate * (1.0 - rate) / error / error).min(linear.denominator)
     };
-    let t = t_critical(level, count - 1.0).ok_or(NoInterval::BadSetting)?;
-    score_interval(rate, effective, t, "Wilson, clustered")
+    Ok(Effective { rate, number: effective, clusters: count })
 }
 
 /// The score interval of `rate` seen `n` times, `reach` standard errors wide.
