@@ -35,6 +35,8 @@ pub struct CallFact {
     pub shape: Option<Box<str>>,
     /// Seconds that it took.
     pub seconds: Option<f64>,
+    /// Whether a type or message tells why it failed.
+    pub explained: bool,
     /// First byte and the byte after the last one of its record, where known.
     pub bytes: Option<(u64, u64)>,
 }
@@ -74,6 +76,10 @@ impl RunFacts {
             input: action.attempt.input,
             shape: action.output.map(|text| shape(text).into()),
             seconds: action.seconds(),
+            explained: action.attempt.error.as_ref().is_some_and(|error| {
+                error.kind.is_some()
+                    || error.message.as_deref().is_some_and(|text| !text.is_empty())
+            }),
             bytes: action.attempt.bytes,
         });
         let tokens = case.run.attempts.iter().filter_map(|attempt| attempt.tokens);

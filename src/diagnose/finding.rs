@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::settings::Settings;
 use super::{Action, RULES, Rule, RunFacts};
+use crate::evaluate::TimelineStep;
 
 /// How grave a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -112,6 +113,19 @@ impl<'s> Sink<'s> {
             attempt: Some(action.number),
             bytes: action.attempt.bytes,
             subject: Some(action.label().to_owned()),
+            evidence: evidence.into(),
+        });
+    }
+
+    /// Adds a finding at a step.
+    pub fn step(&mut self, step: &TimelineStep, evidence: impl Into<String>) {
+        self.add(Finding {
+            code: self.rule.code,
+            run: None,
+            step: Some(step.position),
+            attempt: None,
+            bytes: None,
+            subject: Some(step.name.clone().unwrap_or_else(|| step.kind.clone())),
             evidence: evidence.into(),
         });
     }

@@ -5,6 +5,10 @@ use std::collections::BTreeMap;
 use super::{Grade, Rule};
 use crate::config::{DiagnoseLevel, EvalConfig};
 
+/// What names of tools begin with that have effects outside the run.
+const VERBS: [&str; 8] =
+    ["send", "charge", "refund", "pay", "book", "purchase", "publish", "delete"];
+
 /// What the config says of one rule.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct RuleSetting {
@@ -23,6 +27,8 @@ pub struct Settings {
     pub rules: BTreeMap<String, RuleSetting>,
     /// Patterns for the names of tools with effects outside the run.
     pub side_effects: globset::GlobSet,
+    /// Whether the config names them.
+    pub names_side_effects: bool,
     /// The config's limit of steps.
     pub max_steps: Option<u64>,
     /// The config's limit of seconds.
@@ -54,6 +60,7 @@ impl Settings {
         }
         Self {
             rules,
+            names_side_effects: !config.side_effects.is_empty(),
             side_effects: side_effects.build().unwrap_or_default(),
             max_steps: config.limits.max_steps,
             timeout_seconds: config.limits.timeout_seconds,
@@ -79,9 +86,14 @@ impl Settings {
         self.rules.get(rule.code).and_then(|setting| setting.limit).unwrap_or(own)
     }
 
-    /// Whether a tool has effects outside the run, by the config.
+    /// Whether a tool has effects outside the run: by the config, else by the verb that its name
+    /// begins with, where that leaves no doubt.
     #[must_use]
     pub fn has_side_effect(&self, tool: &str) -> bool {
-        self.side_effects.is_match(tool)
+        if self.names_side_effects {
+            return self.side_effects.is_match(tool);
+        }
+        let verb = tool.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
+        VERBS.iter().any(|known| verb.eq_ignore_ascii_case(known))
     }
 }

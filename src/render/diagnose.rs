@@ -230,7 +230,8 @@ fn line(page: &DiagnosisPage<'_>, finding: &Finding) -> String {
     if let Some(subject) = &finding.subject {
         parts.push(subject.clone());
     }
-    format!("{}: {}", parts.join("  "), finding.evidence)
+    let head = parts.join("  ");
+    if head.is_empty() { finding.evidence.clone() } else { format!("{head}: {}", finding.evidence) }
 }
 
 /// The answer for code scanning: each finding at its trace.

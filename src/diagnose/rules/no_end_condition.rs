@@ -1,0 +1,68 @@
+//! A run that only its limit ended, while it repeated itself.
+
+use std::collections::BTreeMap;
+
+use crate::diagnose::{Case, Check, Grade, Rule, Settings, Sink};
+use crate::evaluate::Limit;
+
+/// The rule.
+pub(super) const RULE: Rule = Rule {
+    code: "no_end_condition",
+    title: "only the limit ended the run, while it repeated itself",
+    about: "A run ends at a limit of steps, turns or time, as recorded or by the config, and at least half of its last actions (as many as the limit of this rule) have been there before: tool and input where inputs are recorded, else the tool alone.",
+    remedy: "Say in the task when it is done, check after each step whether it is, and stop when nothing new is done.",
+    grade: Grade::Warning,
+    limit: Some((6.0, "last actions that are looked at")),
+    check: Check::Run(check),
+};
+
+fn check(case: &Case<'_>, _: &Settings, sink: &mut Sink<'_>) {
+    if !ended_at_a_limit(case) {
+        return;
+    }
+    sink.examined(1);
+    let last = sink.limit().max(2.0);
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the cast saturates"
+    )]
+    let last = (last as usize).min(case.actions.len());
+    let from = case.actions.len() - last;
+    let mut seen: BTreeMap<(&str, Option<u64>), u32> = BTreeMap::new();
+    let mut repeated = 0;
+    let mut most: BTreeMap<&str, u32> = BTreeMap::new();
+    for (at, action) in case.actions.iter().enumerate() {
+        let times = seen.entry((action.label(), action.attempt.input)).or_default();
+        if at >= from && *times > 0 {
+            repeated += 1;
+            *most.entry(action.label()).or_default() += 1;
+        }
+        *times += 1;
+    }
+    let Some(end) = case.actions.last().filter(|_| last >= 2 && repeated * 2 >= last) else {
+        return;
+    };
+    let label = most.iter().max_by_key(|(_, times)| **times).map_or("", |(label, _)| label);
+    sink.at(
+        end,
+        format!("{repeated} of the last {last} actions had been there before, mostly {label}"),
+    );
+}
+
+/// Whether a limit ended the run, by the config or by its own word.
+fn ended_at_a_limit(case: &Case<'_>) -> bool {
+    if matches!(
+        case.row().limit,
+        Some(Limit::MaxSteps | Limit::TimeoutSeconds | Limit::MaxTotalTokens)
+    ) {
+        return true;
+    }
+    let words = [case.run.end_reason.as_deref(), case.run.status.as_deref()];
+    words.into_iter().flatten().any(|word| {
+        let word = word.to_ascii_lowercase();
+        let of = |words: &[&str]| words.iter().any(|part| word.contains(part));
+        of(&["max", "limit", "exceed", "too many"])
+            && of(&["step", "turn", "iteration", "message", "limit"])
+    })
+}

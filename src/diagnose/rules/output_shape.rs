@@ -1,0 +1,89 @@
+//! A tool that answers in another shape than it does elsewhere.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::diagnose::{CallFact, Check, Facts, Finding, Grade, Rule, Settings, Sink};
+
+/// The rule.
+pub(super) const RULE: Rule = Rule {
+    code: "output_shape_changed",
+    title: "a tool answers in a new shape",
+    about: "A key that nearly all passed calls of a tool have in their JSON output, with one type, is missing in a call or has another type; needs recorded outputs and as many passed calls as the limit.",
+    remedy: "Pin the version of the tool, validate its answers where they come in (`tool_schemas` in the config), and tell the agent of the new shape.",
+    grade: Grade::Warning,
+    limit: Some((10.0, "passed calls of a tool that are needed")),
+    check: Check::Set(check),
+};
+
+/// The share of calls that a key must have to be expected.
+const USUAL: f64 = 0.9;
+
+/// Keys and types of one shape; `None` where it is no object.
+fn keys(shape: &str) -> Option<BTreeMap<&str, &str>> {
+    let inside = shape.strip_prefix('{')?.strip_suffix('}')?;
+    Some(inside.split(',').filter_map(|part| part.rsplit_once(':')).collect())
+}
+
+#[expect(clippy::cast_precision_loss, reason = "numbers of calls")]
+fn check(facts: &Facts<'_>, _: &Settings, sink: &mut Sink<'_>) {
+    let mut tools: BTreeMap<&str, Vec<(usize, &CallFact, &str)>> = BTreeMap::new();
+    for (run, found) in facts.runs.iter().enumerate() {
+        for call in found.calls.iter().filter(|call| call.passed == Some(true)) {
+            if let Some(shape) = call.shape.as_deref() {
+                tools.entry(&call.label).or_default().push((run, call, shape));
+            }
+        }
+    }
+    let (mut examined, mut affected) = (BTreeSet::new(), BTreeSet::new());
+    for (tool, calls) in tools {
+        if (calls.len() as f64) < sink.limit() {
+            continue;
+        }
+        examined.extend(calls.iter().map(|(run, ..)| *run));
+        let mut seen: BTreeMap<&str, BTreeMap<&str, usize>> = BTreeMap::new();
+        for (_, _, shape) in &calls {
+            for (key, kind) in keys(shape).into_iter().flatten() {
+                *seen.entry(key).or_default().entry(kind).or_default() += 1;
+            }
+        }
+        let usual: Vec<(&str, &str, usize)> = seen
+            .iter()
+            .filter_map(|(key, kinds)| {
+                let (kind, number) = kinds.iter().max_by_key(|(_, number)| **number)?;
+                (*number as f64 >= USUAL * calls.len() as f64).then_some((*key, *kind, *number))
+            })
+            .collect();
+        for (run, call, shape) in &calls {
+            let found = keys(shape);
+            let Some((key, kind, number)) = usual.iter().find(|(key, kind, _)| {
+                let here = found.as_ref().and_then(|keys| keys.get(key)).copied();
+                // A null is a value that is not there today, and no other shape.
+                here != Some("null") && here != Some(*kind)
+            }) else {
+                continue;
+            };
+            affected.insert(*run);
+            let here = match found.as_ref() {
+                None => format!("the output is {shape}"),
+                Some(keys) => match keys.get(key) {
+                    Some(other) => format!("`{key}` is a {other}"),
+                    None => format!("`{key}` is missing"),
+                },
+            };
+            sink.add(Finding {
+                code: RULE.code,
+                run: u32::try_from(*run).ok(),
+                step: Some(call.step),
+                attempt: Some(call.number),
+                bytes: call.bytes,
+                subject: Some(tool.to_owned()),
+                evidence: format!(
+                    "{here}; in {number} of {} calls `{key}` is a {kind}",
+                    calls.len()
+                ),
+            });
+        }
+    }
+    sink.examined(examined.len() as u64);
+    sink.affected(affected.len() as u64);
+}
