@@ -1,6 +1,6 @@
 //! What rules over all runs need of each, kept small: a row a run, an entry a step or call.
 
-use super::Case;
+use super::{Action, Case};
 use crate::evaluate::{RunRow, Timeline, TimelineStep, Verdict};
 
 /// One step of a run.
@@ -14,8 +14,10 @@ pub struct StepFact {
     pub first: Option<bool>,
     /// Whether its last judged attempt passed.
     pub last: Option<bool>,
-    /// Its recorded attempts.
+    /// Its attempts.
     pub attempts: u32,
+    /// Which record of the run its first attempt is, from 0.
+    pub record: u32,
 }
 
 /// One call.
@@ -48,8 +50,10 @@ pub struct RunFacts {
     pub steps: Vec<StepFact>,
     /// Its recorded attempts.
     pub calls: Vec<CallFact>,
-    /// Tokens of its model turns and attempts in order, where recorded.
-    pub tokens: Vec<f32>,
+    /// The first step whose output tells of a failure in words, or that caused such an output.
+    pub tells_failure: Option<u32>,
+    /// The first step that is the agent's: not the statement of the task.
+    pub first_action: Option<u32>,
 }
 
 /// All runs.
@@ -66,7 +70,6 @@ const MOST_KEYS: usize = 40;
 impl RunFacts {
     /// What is kept of a run.
     #[must_use]
-    #[expect(clippy::cast_possible_truncation, reason = "tokens are shown to a few digits")]
     pub fn of(case: &Case<'_>) -> Self {
         let calls = case.actions.iter().map(|action| CallFact {
             step: action.step,
@@ -82,13 +85,55 @@ impl RunFacts {
             }),
             bytes: action.attempt.bytes,
         });
-        let tokens = case.run.attempts.iter().filter_map(|attempt| attempt.tokens);
         Self {
             steps: steps(case.timeline),
             calls: calls.collect(),
-            tokens: tokens.map(|tokens| tokens.total() as f32).collect(),
+            tells_failure: tells_failure(case),
+            first_action: case.actions.iter().find(|action| !states_task(action)).map(|a| a.step),
         }
     }
+}
+
+/// Whether an action is what a person said.
+fn states_task(action: &Action<'_>) -> bool {
+    let is = |text: &str| ["human", "user", "system"].iter().any(|w| text.eq_ignore_ascii_case(w));
+    is(action.kind) || action.name.is_some_and(is)
+}
+
+/// What texts say of a failure, in lower case.
+const FAILURES: [&str; 7] = [
+    "traceback (most recent call last)",
+    "execution failed",
+    "exitcode: 1",
+    "exit code: 1",
+    "error:",
+    "exception:",
+    "is not defined",
+];
+
+/// Bytes of an output that are looked through.
+const LOOKED_AT: usize = 20_000;
+
+/// The step before the first output that tells of a failure: what was done there went wrong. The
+/// statement of the task is passed over.
+fn tells_failure(case: &Case<'_>) -> Option<u32> {
+    let tells = |action: &Action<'_>| {
+        // A failure that is recorded as one is judged by whether it was recovered.
+        let Some(output) = action.output.filter(|_| action.verdict != Verdict::Failed) else {
+            return false;
+        };
+        let end = output.floor_char_boundary(LOOKED_AT);
+        let text = output[..end].to_ascii_lowercase();
+        FAILURES.iter().any(|sign| text.contains(sign))
+    };
+    let actions: Vec<&Action<'_>> =
+        case.actions.iter().filter(|action| !states_task(action)).collect();
+    let at = actions.iter().position(|action| tells(action))?;
+    // An executor only repeats what the action before it caused.
+    let caused = at.checked_sub(1).and_then(|before| actions.get(before));
+    let executes = actions.get(at)?.label().to_ascii_lowercase();
+    let executes = ["terminal", "executor", "computer"].iter().any(|word| executes.contains(word));
+    caused.filter(|_| executes).or(actions.get(at)).map(|action| action.step)
 }
 
 fn passed(verdict: Verdict) -> Option<bool> {
@@ -107,6 +152,7 @@ pub fn steps(timeline: &Timeline) -> Vec<StepFact> {
         label: step.name.as_deref().unwrap_or(&step.kind).into(),
         first: step.attempts.first().and_then(|attempt| passed(attempt.verdict)),
         last: step.attempts.iter().rev().find_map(|attempt| passed(attempt.verdict)),
+        record: step.attempts.first().map_or(0, |attempt| attempt.record),
         attempts: step.attempts.iter().map(|attempt| attempt.times).fold(0, u32::saturating_add),
     };
     timeline.steps.iter().map(step).collect()

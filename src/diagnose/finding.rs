@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::settings::Settings;
-use super::{Action, RULES, Rule, RunFacts};
+use super::{Action, Attribution, LabelScore, RULES, Rule, RunFacts};
 use crate::evaluate::TimelineStep;
 
 /// How grave a finding is.
@@ -160,11 +160,16 @@ pub struct Diagnosis {
     pub findings: Vec<Finding>,
     /// How common each rule's findings are; every rule that was asked is there.
     pub examined: BTreeMap<&'static str, Examined>,
+    /// Where passing and failing runs part, and the turning points of failed runs.
+    pub attribution: Attribution,
+    /// Turning points against labels, where runs carry some.
+    pub labels: Option<LabelScore>,
 }
 
 impl Diagnosis {
     pub(super) fn of(found: Vec<RunFindings>, over_all: RunFindings, settings: &Settings) -> Self {
-        let mut all = Self { findings: over_all.findings, examined: over_all.examined };
+        let mut all =
+            Self { findings: over_all.findings, examined: over_all.examined, ..Self::default() };
         for rule in RULES.iter().filter(|rule| settings.asks(rule)) {
             all.examined.entry(rule.code).or_default();
         }

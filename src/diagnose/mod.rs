@@ -4,18 +4,22 @@
 //! common that is, and the list of rules; each rule is one file. Refuses to judge runs, which is done
 //! before, and to guess where a trace does not say: a rule that lacks its fields examines nothing.
 
+mod attribution;
 mod budgets;
 mod case;
 mod facts;
 mod finding;
+mod labels;
 mod readiness;
 mod rules;
 mod settings;
 
+pub use attribution::{Attribution, Parting, Turn, TurnSign, attribute};
 pub use budgets::{Amount, Budget, Cut, LEAST, budgets};
 pub use case::{Action, Case};
 pub use facts::{CallFact, Facts, RunFacts, StepFact, steps};
 pub use finding::{Diagnosis, Examined, Finding, Grade, RunFindings, Sink};
+pub use labels::{AGENT_LABEL, Accuracy, LabelScore, Labelled, STEP_LABEL, Share, score_labels};
 pub use readiness::{Advice, NodeReadiness, readiness};
 pub use rules::RULES;
 pub use settings::{RuleSetting, Settings};
@@ -80,5 +84,7 @@ pub fn conclude(rows: &[RunRow], mut found: Vec<RunFindings>, settings: &Setting
             check(&facts, settings, &mut Sink::of(rule, settings, &mut over_all));
         }
     }
-    Diagnosis::of(found, over_all, settings)
+    let attribution = attribute(rows, &facts);
+    let labels = score_labels(rows, &facts, &attribution);
+    Diagnosis { attribution, labels, ..Diagnosis::of(found, over_all, settings) }
 }

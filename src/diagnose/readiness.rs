@@ -167,7 +167,14 @@ mod tests {
             .map(|at| {
                 let passed = Some(at < passed);
                 let label = "pay".into();
-                vec![StepFact { position: 1, label, first: passed, last: passed, attempts: 1 }]
+                vec![StepFact {
+                    position: 1,
+                    label,
+                    first: passed,
+                    last: passed,
+                    attempts: 1,
+                    record: 0,
+                }]
             })
             .collect();
         readiness(&rows, &steps, target, false).remove(0)

@@ -6,6 +6,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::attribution::{
+    AttributionWire, LabelsWire, attribution_doc, attribution_wire, labels_doc, labels_wire,
+};
 use super::doc::{Column, Doc, Table};
 use super::json::rounded;
 use super::mask::mask;
@@ -58,6 +61,10 @@ pub struct DiagnosisWire {
     rules: BTreeMap<&'static str, RuleWire>,
     /// What was found: by rule, then by run and step.
     findings: Vec<FindingWire>,
+    /// Where completed and other runs of the same tasks part.
+    attribution: AttributionWire,
+    /// Turning points against the steps that people labelled, where runs carry labels.
+    labels: Option<LabelsWire>,
     /// Denied rules with a finding.
     denied: Vec<&'static str>,
 }
@@ -121,6 +128,8 @@ pub fn diagnosis_wire(page: &DiagnosisPage<'_>) -> DiagnosisWire {
         runs: page.runs,
         rules,
         findings: page.diagnosis.findings.iter().map(finding).collect(),
+        attribution: attribution_wire(page),
+        labels: page.diagnosis.labels.as_ref().map(labels_wire),
         denied: page.denied.to_vec(),
     }
 }
@@ -190,6 +199,10 @@ pub fn diagnosis_doc(page: &DiagnosisPage<'_>) -> Doc {
             doc.line(format!("  {} more in --output json", count(more)));
         }
         doc.line(format!("  do: {}", rule.remedy));
+    }
+    attribution_doc(page, &mut doc);
+    if let Some(labels) = &page.diagnosis.labels {
+        labels_doc(labels, &mut doc);
     }
     let idle: Vec<&str> = wires
         .iter()

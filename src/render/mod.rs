@@ -4,6 +4,7 @@
 //! out of it: terminal controls, Markdown, CSV formulas and JSON are escaped here, secrets masked.
 //! Refuses to open files: renderers return text, `cli/` writes it.
 
+mod attribution;
 mod baseline;
 mod budgets;
 mod change;

@@ -1,0 +1,257 @@
+//! Where passing and failing runs of one task part, and the step at which each failed run turned.
+//!
+//! Owns: the exact test, within tasks, of each action at each step and anywhere in the run, corrected
+//! over all that are tested; and the turning point of a run, by what is recorded first and by
+//! comparison with completed runs of its task second. Refuses to call a part a cause: it is where to
+//! look first.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::RunFacts;
+use crate::evaluate::RunRow;
+use crate::stats::{Stratum, holm, stratified_exact};
+
+/// Steps from the start that are compared.
+const MOST_STEPS: usize = 50;
+
+/// Actions that are tested at most, the most common first.
+const MOST_TESTS: usize = 500;
+
+/// Runs that must have an action, and must not have it, for it to be tested.
+const LEAST: u64 = 3;
+
+/// An action that is more common in runs of one outcome than in those of the other.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Parting {
+    /// The step, from 1; `None` for anywhere in the run.
+    pub step: Option<u32>,
+    /// Tool or node, with ` failed` where the step failed in the end.
+    pub action: String,
+    /// Runs that were not completed: those with it, and all.
+    pub failed: (u64, u64),
+    /// Completed runs: those with it, and all.
+    pub completed: (u64, u64),
+    /// Two-sided mid-p of the exact test within tasks.
+    pub p: f64,
+    /// The same, corrected over all actions that were tested (Holm).
+    pub p_adjusted: f64,
+}
+
+/// How a turning point is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TurnSign {
+    /// A step failed and was not recovered.
+    FailedStep,
+    /// The output of a step tells of a failure in words.
+    FailureInText,
+    /// From this step on no completed run of the task did the same.
+    PartsFromCompleted,
+    /// There is no sign: the first action of the run.
+    FirstAction,
+}
+
+impl TurnSign {
+    /// Its word in JSON.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::FailedStep => "failed_step",
+            Self::FailureInText => "failure_in_text",
+            Self::PartsFromCompleted => "parts_from_completed",
+            Self::FirstAction => "first_action",
+        }
+    }
+}
+
+/// The step at which a failed run most likely turned.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Turn {
+    /// The run, as its place among the rows.
+    pub run: u32,
+    /// The step, from 1.
+    pub step: u32,
+    /// Which record of the run it is, from 0.
+    pub record: u32,
+    /// Tool, node or agent.
+    pub action: String,
+    /// How it is known.
+    pub sign: TurnSign,
+}
+
+/// What comparing runs of the same tasks tells.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Attribution {
+    /// Tasks with a completed run and one that was not.
+    pub tasks: u64,
+    /// Their runs.
+    pub runs: u64,
+    /// Actions that were tested.
+    pub tested: u64,
+    /// The actions, the smallest p-value first.
+    pub partings: Vec<Parting>,
+    /// The turning points of runs that ended without being completed.
+    pub turns: Vec<Turn>,
+}
+
+/// Actions of a run as they are compared.
+fn actions(facts: &RunFacts) -> Vec<String> {
+    let steps = facts.steps.iter().take(MOST_STEPS);
+    steps
+        .map(|step| match step.last {
+            Some(false) => format!("{} failed", step.label),
+            _ => step.label.to_string(),
+        })
+        .collect()
+}
+
+/// Compares the runs of each task, and names the turning points.
+#[must_use]
+pub fn attribute(rows: &[RunRow], facts: &[RunFacts]) -> Attribution {
+    let mut tasks: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (at, row) in rows.iter().enumerate() {
+        if let Some(task) = row.task_id.as_deref().filter(|_| row.counts_as_ended()) {
+            tasks.entry(task).or_default().push(at);
+        }
+    }
+    let names: Vec<Vec<String>> = facts.iter().map(actions).collect();
+    let mixed: Vec<&Vec<usize>> = tasks
+        .values()
+        .filter(|runs| {
+            let completed = runs.iter().filter(|at| rows[**at].completed()).count();
+            completed > 0 && completed < runs.len()
+        })
+        .collect();
+    let mut found = Attribution {
+        tasks: mixed.len() as u64,
+        runs: mixed.iter().map(|runs| runs.len() as u64).sum(),
+        ..Attribution::default()
+    };
+    test(rows, &names, &mixed, &mut found);
+    found.turns = turns(rows, facts, &names, &tasks);
+    found
+}
+
+/// An action and where it is looked for.
+type Key<'k> = (Option<u32>, &'k str);
+
+fn keys(names: &[String]) -> BTreeSet<Key<'_>> {
+    let placed = (1..).zip(names).map(|(step, name)| (Some(step), name.as_str()));
+    placed.chain(names.iter().map(|name| (None, name.as_str()))).collect()
+}
+
+fn test(rows: &[RunRow], names: &[Vec<String>], mixed: &[&Vec<usize>], found: &mut Attribution) {
+    let runs = || mixed.iter().flat_map(|runs| runs.iter().copied());
+    let total = found.runs;
+    let mut common: BTreeMap<Key<'_>, u64> = BTreeMap::new();
+    for at in runs() {
+        for key in keys(&names[at]) {
+            *common.entry(key).or_default() += 1;
+        }
+    }
+    let mut tested: Vec<(Key<'_>, u64)> = common
+        .into_iter()
+        .filter(|(_, number)| *number >= LEAST && total - number >= LEAST)
+        .collect();
+    tested.sort_by(|(a, x), (b, y)| y.cmp(x).then(a.cmp(b)));
+    tested.truncate(MOST_TESTS);
+    let index: BTreeMap<Key<'_>, usize> =
+        tested.iter().enumerate().map(|(at, (key, _))| (*key, at)).collect();
+    // One pass over the runs of each task: which tested actions they have.
+    let mut strata: Vec<Vec<Stratum>> = vec![Vec::new(); tested.len()];
+    for runs in mixed {
+        let failed = runs.iter().filter(|at| !rows[**at].completed()).count();
+        let sizes = (small(failed), small(runs.len() - failed));
+        let mut here: BTreeMap<usize, Stratum> = BTreeMap::new();
+        for at in runs.iter() {
+            for slot in keys(&names[*at]).into_iter().filter_map(|key| index.get(&key)) {
+                let stratum = here.entry(*slot).or_insert(Stratum {
+                    candidate_runs: sizes.0,
+                    baseline_runs: sizes.1,
+                    ..Stratum::default()
+                });
+                if rows[*at].completed() {
+                    stratum.baseline_successes += 1;
+                } else {
+                    stratum.candidate_successes += 1;
+                }
+            }
+        }
+        for (slot, stratum) in here {
+            strata[slot].push(stratum);
+        }
+    }
+    let completed = runs().filter(|at| rows[*at].completed()).count() as u64;
+    let p: Vec<f64> = strata
+        .iter()
+        .map(|strata| {
+            let tails = stratified_exact(strata).mid;
+            (2.0 * tails.less.min(tails.greater)).min(1.0)
+        })
+        .collect();
+    let adjusted = holm(&p);
+    found.tested = tested.len() as u64;
+    found.partings = tested
+        .iter()
+        .zip(&strata)
+        .zip(p.iter().zip(adjusted))
+        .map(|((((step, action), _), strata), (p, p_adjusted))| {
+            let sum = |of: fn(&Stratum) -> u32| strata.iter().map(|s| u64::from(of(s))).sum();
+            Parting {
+                step: *step,
+                action: (*action).to_owned(),
+                failed: (sum(|s| s.candidate_successes), total - completed),
+                completed: (sum(|s| s.baseline_successes), completed),
+                p: *p,
+                p_adjusted,
+            }
+        })
+        .collect();
+    found.partings.sort_by(|a, b| {
+        a.p.total_cmp(&b.p).then_with(|| (a.step, &a.action).cmp(&(b.step, &b.action)))
+    });
+}
+
+fn small(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+fn turns(
+    rows: &[RunRow],
+    facts: &[RunFacts],
+    names: &[Vec<String>],
+    tasks: &BTreeMap<&str, Vec<usize>>,
+) -> Vec<Turn> {
+    // The starts of the completed runs of each task, to the longest that is compared.
+    let mut starts: BTreeMap<&str, BTreeSet<&[String]>> = BTreeMap::new();
+    for (task, runs) in tasks {
+        for at in runs.iter().filter(|at| rows[**at].completed()) {
+            let prefixes = (1..=names[*at].len()).map(|length| &names[*at][..length]);
+            starts.entry(task).or_default().extend(prefixes);
+        }
+    }
+    let mut found = Vec::new();
+    for (at, (row, facts)) in rows.iter().zip(facts).enumerate() {
+        if !row.outcome.ended() || row.completed() || row.mid.is_none() {
+            continue;
+        }
+        let place = |step: u32, sign| {
+            let fact = facts.steps.iter().find(|fact| fact.position == step)?;
+            let run = u32::try_from(at).ok()?;
+            Some(Turn { run, step, record: fact.record, action: fact.label.to_string(), sign })
+        };
+        let parted = || {
+            let starts = starts.get(row.task_id.as_deref()?)?;
+            let names = &names[at];
+            let step = (1..=names.len()).find(|length| !starts.contains(&names[..*length]))?;
+            place(small(step), TurnSign::PartsFromCompleted)
+        };
+        let turn = row
+            .turned_at
+            .and_then(|step| place(step, TurnSign::FailedStep))
+            .or_else(|| facts.tells_failure.and_then(|step| place(step, TurnSign::FailureInText)))
+            .or_else(parted)
+            .or_else(|| place(facts.first_action?, TurnSign::FirstAction));
+        found.extend(turn);
+    }
+    found
+}
