@@ -1,11 +1,11 @@
 //! The arguments, as typed.
 
 mod against;
-mod convert;
-mod map;
 mod budgets;
+mod convert;
 mod diagnose;
 mod horizon;
+mod map;
 mod report;
 
 use std::path::PathBuf;
@@ -14,11 +14,11 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
 pub(crate) use super::chart::args::Chart;
 pub(crate) use against::*;
-pub(crate) use convert::{Convert, Query, To};
-pub(crate) use map::{Map, MapCommand};
 pub(crate) use budgets::{BudgetsArgs, ReadinessArgs};
+pub(crate) use convert::{Convert, Query, To};
 pub(crate) use diagnose::{DiagnoseArgs, DiagnoseForm};
 pub(crate) use horizon::{HorizonArgs, Preset, Weights};
+pub(crate) use map::{Map, MapCommand};
 pub(crate) use report::Report;
 
 /// Reads the trajectories that agents leave behind and tells where they fail.

@@ -1,10 +1,12 @@
 //! `agenteval diagnose`: what goes wrong in runs, by rule, with what to do about it.
 
+use std::path::Path;
+
 use super::args::{DiagnoseArgs, Form, Global, Output};
 use super::output::{self, Forms, More};
 use super::runs::{self, Loaded};
 use super::{Failure, Outcome};
-use crate::diagnose::{Case, Grade, RULES, Rule, Settings, conclude, look, rule};
+use crate::diagnose::{Case, Grade, RULES, Rule, Settings, ToolSchemas, conclude, look, rule};
 use crate::exit::Status;
 use crate::model::nearest;
 use crate::render::{
@@ -19,7 +21,11 @@ pub(super) fn run(args: &DiagnoseArgs, global: &Global) -> Outcome {
     let output = Output { output: args.output.into(), files: args.files.clone() };
     output::check(&output, More::Findings)?;
     let loaded = Loaded::config(&args.reading, global)?;
-    let settings = Settings::of(&loaded.config);
+    let folder = loaded.path.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
+    let schemas = ToolSchemas::load(&loaded.config, folder)
+        .map_err(|error| Failure::usage(error.to_string()))?;
+    output::guard(&output, schemas.files().iter().map(|file| file.as_path()))?;
+    let settings = Settings::of(&loaded.config).with_schemas(schemas);
     for word in args.deny.iter().chain(&args.allow) {
         known(word)?;
     }

@@ -56,7 +56,7 @@ pub struct EvalConfig {
     pub attempts_count: AttemptsCount,
     /// Patterns for the names of tools with effects outside the run, sound for `globset`.
     pub side_effects: Vec<String>,
-    /// JSON Schema files by tool name, as written (relative to the config's folder).
+    /// JSON Schema files for the output of tools, by tool name, as written (relative to the config's folder).
     pub tool_schemas: BTreeMap<String, String>,
     /// Bounds for metrics, by metric name.
     pub thresholds: Vec<Threshold>,

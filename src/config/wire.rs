@@ -50,7 +50,7 @@ pub(super) struct Config {
     pub(super) attempts_count: Option<AttemptsCount>,
     /// Names of tools with effects outside the run; `*` stands for any part of a name.
     pub(super) side_effects: Option<Vec<String>>,
-    /// JSON Schema files for the input of tools, by tool name.
+    /// JSON Schema files for what tools give (their output), by tool name, relative to the config's folder.
     pub(super) tool_schemas: Option<BTreeMap<String, String>>,
     /// Bounds for metrics, by metric name.
     pub(super) thresholds: Option<BTreeMap<String, Threshold>>,

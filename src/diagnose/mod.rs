@@ -12,6 +12,7 @@ mod finding;
 mod labels;
 mod readiness;
 mod rules;
+mod schemas;
 mod settings;
 
 pub use attribution::{Attribution, Parting, Turn, TurnSign, attribute};
@@ -22,6 +23,7 @@ pub use finding::{Diagnosis, Examined, Finding, Grade, RunFindings, Sink};
 pub use labels::{AGENT_LABEL, Accuracy, LabelScore, Labelled, STEP_LABEL, Share, score_labels};
 pub use readiness::{Advice, NodeReadiness, readiness};
 pub use rules::RULES;
+pub use schemas::{SchemaError, ToolSchemas};
 pub use settings::{RuleSetting, Settings};
 
 use crate::evaluate::RunRow;

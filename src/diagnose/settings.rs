@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Grade, Rule};
+use super::{Grade, Rule, ToolSchemas};
 use crate::config::{DiagnoseLevel, EvalConfig};
 
 /// What names of tools begin with that have effects outside the run.
@@ -27,6 +27,8 @@ pub struct Settings {
     pub rules: BTreeMap<String, RuleSetting>,
     /// Patterns for the names of tools with effects outside the run.
     pub side_effects: globset::GlobSet,
+    /// What tools promise to give; empty until [`with_schemas`](Self::with_schemas).
+    pub tool_schemas: ToolSchemas,
     /// Whether the config names them.
     pub names_side_effects: bool,
     /// The config's limit of steps.
@@ -61,10 +63,17 @@ impl Settings {
         Self {
             rules,
             names_side_effects: !config.side_effects.is_empty(),
+            tool_schemas: ToolSchemas::default(),
             side_effects: side_effects.build().unwrap_or_default(),
             max_steps: config.limits.max_steps,
             timeout_seconds: config.limits.timeout_seconds,
         }
+    }
+
+    /// The same with the schemas of tools.
+    #[must_use]
+    pub fn with_schemas(self, tool_schemas: ToolSchemas) -> Self {
+        Self { tool_schemas, ..self }
     }
 
     /// Whether a rule is asked.

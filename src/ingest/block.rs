@@ -242,8 +242,12 @@ impl<V: Visitor> WholeReader<'_, V> {
         }
         if refusal.repairable
             && let Ok(fixed) = repair::repair(record.bytes)
-            && let Ok(parsed) = (self.parse)(&Record { bytes: &fixed, ..record }, self.options)
+            && let Ok(mut parsed) = (self.parse)(&Record { bytes: &fixed, ..record }, self.options)
         {
+            // Places in the rewritten text are none in the file.
+            for attempt in parsed.runs.iter_mut().flat_map(|run| &mut run.attempts) {
+                attempt.bytes = None;
+            }
             outcomes.push((Ok(self.visit(state, block.path, parsed)), true));
             return;
         }

@@ -41,7 +41,9 @@ impl<V: Visitor> Session<'_, V> {
                 if refusal.repairable
                     && let Ok(fixed) = repair::repair(record.bytes)
                 {
-                    fate = self.assembler(format, new).push(&Record { bytes: &fixed, ..record });
+                    fate = self
+                        .assembler(format, new)
+                        .push_repaired(&Record { bytes: &fixed, ..record });
                     repaired = true;
                 }
             }

@@ -13,6 +13,7 @@ pub const RULE_CODES: &[&str] = &[
     "no_end_condition",
     "goal_lost",
     "output_shape_changed",
+    "output_breaks_schema",
     "contradictory_record",
     "weakest_link",
     "good_steps_bad_end",

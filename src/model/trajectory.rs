@@ -118,8 +118,8 @@ pub struct Attempt<'a> {
     pub turn: bool,
     /// The attempt as JSON text, kept only where an expression or `show` reads it.
     pub raw: Option<Text<'a>>,
-    /// First byte and the byte after the last one of its record in the (decompressed) file, where the
-    /// reader tells.
+    /// First byte and the byte after the last one of what records it, in the (decompressed) file of the
+    /// run's [`Place`]; filled only beside [`raw`](Self::raw), where the reader tells.
     pub bytes: Option<(u64, u64)>,
 }
 

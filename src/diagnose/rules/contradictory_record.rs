@@ -7,7 +7,7 @@ use crate::model::{AttemptWord, RunWord};
 pub(super) const RULE: Rule = Rule {
     code: "contradictory_record",
     title: "a record contradicts itself",
-    about: "A timeout that was measured at less than half or more than twice the time that its message names (or, without one, under a tenth of a second), a recorded duration far from the recorded times, an end before the start, a passed status beside an error, or a failed status of the run beside a success flag.",
+    about: "A timeout that was measured at less than half or more than twice the time that its message names (or, without one, under a tenth of a second), a recorded duration far from the recorded times, an end before the start, a passed status beside an error, or a status of the run that says failed beside `success: true`, or success beside `success: false`.",
     remedy: "Find out which of the two is written wrongly; until then figures that read the field are doubtful.",
     grade: Grade::Warning,
     limit: None,
@@ -28,11 +28,18 @@ fn check(case: &Case<'_>, _: &Settings, sink: &mut Sink<'_>) {
         (Some(RunWord::Failed), Some(true)) => {
             sink.about(Some("status"), "the status says failed, and success is true")
         }
-        (Some(RunWord::Completed), Some(false)) => {
-            sink.about(Some("status"), "the status says completed, and success is false");
+        // `completed` may only mean that it is over.
+        (Some(RunWord::Completed), Some(false)) if says_success(case) => {
+            sink.about(Some("status"), "the status says success, and success is false");
         }
         _ => {}
     }
+}
+
+/// Whether the status claims more than an end.
+fn says_success(case: &Case<'_>) -> bool {
+    let word = case.run.status.as_deref().unwrap_or_default().trim().to_ascii_lowercase();
+    ["success", "succeeded", "successful", "passed"].contains(&word.as_str())
 }
 
 fn contradiction(action: &Action<'_>) -> Option<String> {
@@ -61,7 +68,7 @@ fn contradiction(action: &Action<'_>) -> Option<String> {
         text.contains("timeout") || text.contains("timed out") || text.contains("timed_out")
     };
     let kind = attempt.error.as_ref().and_then(|error| error.kind.as_deref());
-    if !kind.or(attempt.status.as_deref()).is_some_and(is_timeout) {
+    if !kind.into_iter().chain(attempt.status.as_deref()).any(is_timeout) {
         return None;
     }
     match action.message().and_then(named_seconds) {

@@ -5,24 +5,30 @@ use std::collections::BTreeMap;
 use serde_json::value::RawValue;
 
 use crate::diagnose::{Case, Check, Grade, Rule, Settings, Sink};
-use crate::model::{Final, input_hash};
+use crate::model::{Final, input_hash, mask};
 
 /// The rule.
 pub(super) const RULE: Rule = Rule {
     code: "goal_lost",
     title: "the goal or a constraint changes on the way",
-    about: "A field `goal`, `objective`, `constraints`, `requirements`, `budget` or `deadline` of the first plan (a step of the type or name plan, its output or input, also one level down) has another value in a later plan or in `final`.",
+    about: "A field `goal`, `objective`, `constraints`, `requirements`, `budget` or `deadline` of the first plan (a step of the type or name plan; its output, else its input), or a field inside of it, has another value in a later plan or in `final`; fields inside that count down or up (remaining, left, used, spent) are left out.",
     remedy: "Keep goal and constraints outside of what the agent may rewrite, and hold each plan and the result against them.",
     grade: Grade::Warning,
     limit: None,
     check: Check::Run(check),
 };
 
+/// Characters of a value that are shown.
+const SHOWN: usize = 60;
+
 /// Names of fields that hold what must stay.
 const FIELDS: [&str; 6] =
     ["goal", "objective", "constraints", "requirements", "budget", "deadline"];
 
-/// The fields of one JSON text, those inside `constraints` and `requirements` by their own name.
+/// Words in names of inner fields that are meant to change.
+const COUNTERS: [&str; 5] = ["remaining", "left", "used", "spent", "elapsed"];
+
+/// The fields of one JSON text; those that are objects by what is inside of them.
 fn fields(text: &str) -> BTreeMap<String, (u64, String)> {
     let mut found = BTreeMap::new();
     let inner: Option<String> =
@@ -39,7 +45,11 @@ fn fields(text: &str) -> BTreeMap<String, (u64, String)> {
     for (key, value) in members.iter().filter(|(key, _)| FIELDS.contains(&key.as_str())) {
         match serde_json::from_str::<BTreeMap<String, &RawValue>>(value.get()) {
             Ok(inside) => {
-                for (name, value) in inside {
+                let counts = |name: &str| {
+                    let mut words = name.split(|c: char| !c.is_ascii_alphabetic());
+                    words.any(|word| COUNTERS.contains(&word.to_ascii_lowercase().as_str()))
+                };
+                for (name, value) in inside.into_iter().filter(|(name, _)| !counts(name)) {
                     keep(format!("{key}.{name}"), value);
                 }
             }
@@ -90,7 +100,11 @@ fn differences(
     first: &BTreeMap<String, (u64, String)>,
     here: &BTreeMap<String, (u64, String)>,
 ) -> Vec<(String, String)> {
-    let short = |text: &str| text.chars().take(60).collect::<String>();
+    // Masked first: half of a secret is no longer known for one.
+    let short = |text: &str| {
+        let head: String = text.chars().take(SHOWN * 20).collect();
+        mask(&head).chars().take(SHOWN).collect::<String>()
+    };
     here.iter()
         .filter_map(|(name, (hash, text))| {
             let (before, was) = first.get(name)?;

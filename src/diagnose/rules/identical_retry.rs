@@ -37,19 +37,23 @@ fn check(case: &Case<'_>, _: &Settings, sink: &mut Sink<'_>) {
 }
 
 /// Whether waiting may mend an error of this type or message.
-pub(in crate::diagnose) fn is_transient(text: &str) -> bool {
-    const SIGNS: [&str; 10] = [
+fn is_transient(text: &str) -> bool {
+    const SIGNS: [&str; 11] = [
         "timeout",
         "timed out",
         "timed_out",
         "rate limit",
         "rate_limit",
-        "429",
-        "503",
+        "ratelimit",
+        "too many requests",
         "unavailable",
+        "overloaded",
         "connection",
         "temporar",
     ];
     let text = text.to_ascii_lowercase();
-    SIGNS.iter().any(|sign| text.contains(sign))
+    // Codes count as words alone: order 14290 is no rate limit.
+    let code =
+        || text.split(|c: char| !c.is_ascii_alphanumeric()).any(|w| w == "429" || w == "503");
+    SIGNS.iter().any(|sign| text.contains(sign)) || code()
 }

@@ -1,6 +1,8 @@
 //! A failure after which the run goes on as if nothing had happened.
 
-use crate::diagnose::{Case, Check, Grade, Rule, Settings, Sink};
+use std::collections::HashMap;
+
+use crate::diagnose::{Action, Case, Check, Grade, Rule, Settings, Sink};
 use crate::evaluate::Verdict;
 use crate::model::is_intervention;
 
@@ -8,7 +10,7 @@ use crate::model::is_intervention;
 pub(super) const RULE: Rule = Rule {
     code: "ignored_error",
     title: "a failure is passed over",
-    about: "An action fails, is not tried again, its tool is never called again in the run, and the next action is another tool that passes and is no reflection, plan, approval or hand-over.",
+    about: "An action fails, is not tried again, its tool is never called again in the run, and the next action is another tool that passes and is no reflection, plan, approval or hand-over, nor another way to the same end (a name that begins with the same two words).",
     remedy: "Make the error visible to the agent (many frameworks hand it on as ordinary text), and let the loop stop or decide where a step has failed.",
     grade: Grade::Warning,
     limit: None,
@@ -20,16 +22,18 @@ fn check(case: &Case<'_>, _: &Settings, sink: &mut Sink<'_>) {
     if failed {
         sink.examined(1);
     }
+    let mut last: HashMap<&str, usize> = HashMap::new();
     for (at, action) in case.actions.iter().enumerate() {
-        let rest = case.actions.get(at + 1..).unwrap_or_default();
-        let Some(next) = rest.first() else { continue };
-        let again = rest.iter().any(|later| later.label() == action.label());
-        let goes_on = next.verdict == Verdict::Passed && next.step != action.step;
-        if action.verdict == Verdict::Failed
-            && !again
-            && goes_on
-            && !answers(next.label(), next.kind)
-        {
+        last.insert(action.label(), at);
+    }
+    for (at, pair) in case.actions.windows(2).enumerate() {
+        let [action, next] = pair else { continue };
+        if action.verdict != Verdict::Failed || next.verdict != Verdict::Passed {
+            continue;
+        }
+        let again = last.get(action.label()).is_some_and(|last| *last > at);
+        let answered = answers(next) || is_other_way(action.label(), next.label());
+        if !again && !answered && next.step != action.step {
             let kind = action.error_type.unwrap_or("an error");
             sink.at(
                 action,
@@ -40,11 +44,23 @@ fn check(case: &Case<'_>, _: &Settings, sink: &mut Sink<'_>) {
 }
 
 /// Whether an action answers a failure: it thinks, asks or hands over.
-fn answers(label: &str, kind: &str) -> bool {
-    const WORDS: [&str; 10] = [
-        "think", "reflect", "plan", "human", "escalat", "handoff", "hand_off", "transfer",
+fn answers(next: &Action<'_>) -> bool {
+    const HEADS: [&str; 11] = [
+        "think", "reflect", "plan", "replan", "human", "escalat", "handoff", "hand", "transfer",
         "ticket", "ask",
     ];
-    let label = label.to_ascii_lowercase();
-    is_intervention(kind) || WORDS.iter().any(|word| label.contains(word) || kind.contains(word))
+    let says = |text: &str| words(text).any(|word| HEADS.iter().any(|head| word.starts_with(head)));
+    is_intervention(next.kind) || says(next.label()) || says(next.kind)
+}
+
+/// Whether two tools are ways to one end: their names begin with the same two words, as
+/// `find_user_by_email` and `find_user_by_name` do.
+fn is_other_way(failed: &str, next: &str) -> bool {
+    let both = words(failed).zip(words(next)).take(2);
+    both.filter(|(a, b)| a == b).count() == 2
+}
+
+/// The words of a name, in lower case.
+fn words(name: &str) -> impl Iterator<Item = String> + '_ {
+    name.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()).map(str::to_lowercase)
 }

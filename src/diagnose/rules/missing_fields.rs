@@ -1,6 +1,7 @@
 //! Fields without which a failure cannot be traced.
 
-use crate::diagnose::{Check, Facts, Grade, Rule, Settings, Sink};
+use crate::diagnose::{CallFact, Check, Facts, Grade, Rule, RunFacts, Settings, Sink};
+use crate::evaluate::RunRow;
 
 /// The rule.
 pub(super) const RULE: Rule = Rule {
@@ -13,55 +14,76 @@ pub(super) const RULE: Rule = Rule {
     check: Check::Set(check),
 };
 
+/// One field: whether a run, or each call that it concerns, lacks it, and what that harms.
+struct Field {
+    name: &'static str,
+    noun: &'static str,
+    harm: &'static str,
+    /// Those that should have it, and those without.
+    of_run: fn(&RunRow, &RunFacts) -> (usize, usize),
+}
+
+/// Counts calls that should have a field, and those without.
+fn calls(
+    run: &RunFacts,
+    asked: fn(&CallFact) -> bool,
+    has: fn(&CallFact) -> bool,
+) -> (usize, usize) {
+    let asked = || run.calls.iter().filter(|call| asked(call));
+    (asked().count(), asked().filter(|call| !has(call)).count())
+}
+
+const FIELDS: [Field; 5] = [
+    Field {
+        name: "run_id",
+        noun: "runs",
+        harm: "runs cannot be named",
+        of_run: |row, _| (1, usize::from(row.run_id.is_none())),
+    },
+    Field {
+        name: "task_id",
+        noun: "runs",
+        harm: "runs cannot be paired with a baseline",
+        of_run: |row, _| (1, usize::from(row.task_id.is_none())),
+    },
+    Field {
+        name: "input",
+        noun: "attempts",
+        harm: "repeats and unchanged retries cannot be told",
+        of_run: |_, run| calls(run, |_| true, |call| call.input.is_some()),
+    },
+    Field {
+        name: "duration",
+        noun: "attempts",
+        harm: "timeouts cannot be checked",
+        of_run: |_, run| calls(run, |_| true, |call| call.seconds.is_some()),
+    },
+    Field {
+        name: "error",
+        noun: "failed attempts",
+        harm: "failures cannot be grouped",
+        of_run: |_, run| calls(run, |call| call.passed == Some(false), |call| call.explained),
+    },
+];
+
 #[expect(clippy::cast_precision_loss, reason = "numbers of runs and attempts")]
 fn check(facts: &Facts<'_>, _: &Settings, sink: &mut Sink<'_>) {
-    let rows = facts.rows;
-    sink.examined(rows.len() as u64);
-    let calls = || facts.runs.iter().flat_map(|run| &run.calls);
-    let failed = || calls().filter(|call| call.passed == Some(false));
-    let runs = rows.len();
-    let (attempts, failures) = (calls().count(), failed().count());
-    let fields = [
-        (
-            "run_id",
-            rows.iter().filter(|row| row.run_id.is_none()).count(),
-            runs,
-            "runs",
-            "runs cannot be named",
-        ),
-        (
-            "task_id",
-            rows.iter().filter(|row| row.task_id.is_none()).count(),
-            runs,
-            "runs",
-            "runs cannot be paired with a baseline",
-        ),
-        (
-            "input",
-            calls().filter(|call| call.input.is_none()).count(),
-            attempts,
-            "attempts",
-            "repeats and unchanged retries cannot be told",
-        ),
-        (
-            "duration",
-            calls().filter(|call| call.seconds.is_none()).count(),
-            attempts,
-            "attempts",
-            "timeouts cannot be checked",
-        ),
-        (
-            "error",
-            failed().filter(|call| !call.explained).count(),
-            failures,
-            "failed attempts",
-            "failures cannot be grouped",
-        ),
-    ];
+    sink.examined(facts.rows.len() as u64);
     let limit = sink.limit();
-    for (field, without, of, noun, harm) in fields {
-        if of > 0 && without as f64 / of as f64 > limit {
-            sink.about(Some(field), format!("{without} of {of} {noun} have none: {harm}"));
+    let mut affected = vec![false; facts.rows.len()];
+    for field in &FIELDS {
+        let runs: Vec<(usize, usize)> =
+            facts.rows.iter().zip(facts.runs).map(|(row, run)| (field.of_run)(row, run)).collect();
+        let of: usize = runs.iter().map(|(of, _)| of).sum();
+        let without: usize = runs.iter().map(|(_, without)| without).sum();
+        if of == 0 || without as f64 / of as f64 <= limit {
+            continue;
         }
+        for (affected, (_, without)) in affected.iter_mut().zip(&runs) {
+            *affected |= *without > 0;
+        }
+        let Field { name, noun, harm, .. } = field;
+        sink.about(Some(name), format!("{without} of {of} {noun} have none: {harm}"));
     }
+    sink.affected(affected.iter().filter(|affected| **affected).count() as u64);
 }

@@ -11,6 +11,7 @@ mod ignored_error;
 mod missing_fields;
 mod no_end_condition;
 mod oscillation;
+mod output_breaks_schema;
 mod output_shape;
 mod repeated_step;
 mod retry_storm;
@@ -33,6 +34,7 @@ pub static RULES: &[Rule] = &[
     no_end_condition::RULE,
     goal_lost::RULE,
     output_shape::RULE,
+    output_breaks_schema::RULE,
     contradictory_record::RULE,
     weakest_link::RULE,
     good_steps_bad_end::RULE,

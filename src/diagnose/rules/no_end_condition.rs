@@ -9,7 +9,7 @@ use crate::evaluate::Limit;
 pub(super) const RULE: Rule = Rule {
     code: "no_end_condition",
     title: "only the limit ended the run, while it repeated itself",
-    about: "A run ends at a limit of steps, turns or time, as recorded or by the config, and at least half of its last actions (as many as the limit of this rule) have been there before: tool and input where inputs are recorded, else the tool alone.",
+    about: "A run ends at a limit of steps, turns, tokens or time, as recorded or by the config, and at least half of its last actions (as many as the limit of this rule) have been there before: tool and input where inputs are recorded, else the tool alone.",
     remedy: "Say in the task when it is done, check after each step whether it is, and stop when nothing new is done.",
     grade: Grade::Warning,
     limit: Some((6.0, "last actions that are looked at")),
@@ -59,10 +59,35 @@ fn ended_at_a_limit(case: &Case<'_>) -> bool {
         return true;
     }
     let words = [case.run.end_reason.as_deref(), case.run.status.as_deref()];
-    words.into_iter().flatten().any(|word| {
-        let word = word.to_ascii_lowercase();
-        let of = |words: &[&str]| words.iter().any(|part| word.contains(part));
-        of(&["max", "limit", "exceed", "too many"])
-            && of(&["step", "turn", "iteration", "message", "limit"])
-    })
+    words.into_iter().flatten().any(says_limit)
+}
+
+/// Whether a word tells of a limit of the run. A rate limit is one of a service, and a limit of what
+/// fits a context or one answer ends no circle.
+fn says_limit(word: &str) -> bool {
+    let word = word.to_ascii_lowercase();
+    let of = |words: &[&str]| words.iter().any(|part| word.contains(part));
+    if of(&["rate", "context", "max_tokens", "length"]) {
+        return false;
+    }
+    let bound = of(&["max", "limit", "exceed", "too many", "too_many", "out of", "budget"]);
+    let of_what = of(&["step", "turn", "iteration", "message", "time", "token", "limit", "round"]);
+    (bound && of_what) || of(&["timeout", "timed out", "timed_out"])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::says_limit;
+
+    #[test]
+    fn limits_of_the_run_are_told_from_those_of_a_service() {
+        for word in
+            ["max_steps", "MaxTurnsExceeded", "time limit", "timed_out", "too many messages"]
+        {
+            assert!(says_limit(word), "{word}");
+        }
+        for word in ["rate limit exceeded", "context_length_exceeded", "max_tokens", "completed"] {
+            assert!(!says_limit(word), "{word}");
+        }
+    }
 }

@@ -49,7 +49,8 @@ fn check(facts: &Facts<'_>, _: &Settings, sink: &mut Sink<'_>) {
         let usual: Vec<(&str, &str, usize)> = seen
             .iter()
             .filter_map(|(key, kinds)| {
-                let (kind, number) = kinds.iter().max_by_key(|(_, number)| **number)?;
+                let kinds = kinds.iter().filter(|(kind, _)| **kind != "null");
+                let (kind, number) = kinds.max_by_key(|(_, number)| **number)?;
                 (*number as f64 >= USUAL * calls.len() as f64).then_some((*key, *kind, *number))
             })
             .collect();
@@ -64,9 +65,9 @@ fn check(facts: &Facts<'_>, _: &Settings, sink: &mut Sink<'_>) {
             };
             affected.insert(*run);
             let here = match found.as_ref() {
-                None => format!("the output is {shape}"),
+                None => format!("the output is {}", with_article(shape)),
                 Some(keys) => match keys.get(key) {
-                    Some(other) => format!("`{key}` is a {other}"),
+                    Some(other) => format!("`{key}` is {}", with_article(other)),
                     None => format!("`{key}` is missing"),
                 },
             };
@@ -78,12 +79,22 @@ fn check(facts: &Facts<'_>, _: &Settings, sink: &mut Sink<'_>) {
                 bytes: call.bytes,
                 subject: Some(tool.to_owned()),
                 evidence: format!(
-                    "{here}; in {number} of {} calls `{key}` is a {kind}",
-                    calls.len()
+                    "{here}; in {number} of {} calls `{key}` is {}",
+                    calls.len(),
+                    with_article(kind)
                 ),
             });
         }
     }
     sink.examined(examined.len() as u64);
     sink.affected(affected.len() as u64);
+}
+
+/// A type as a noun.
+fn with_article(kind: &str) -> String {
+    match kind {
+        "text" | "null" => kind.to_owned(),
+        "object" => "an object".to_owned(),
+        kind => format!("a {kind}"),
+    }
 }

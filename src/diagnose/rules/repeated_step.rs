@@ -1,48 +1,50 @@
 //! A finished step done again: the agent does not know what it has done ("amnesia").
 
+use std::collections::HashMap;
+
 use crate::diagnose::{Action, Case, Check, Grade, Rule, Settings, Sink};
 use crate::evaluate::Verdict;
+use crate::model::is_intervention;
 
 /// The rule.
 pub(super) const RULE: Rule = Rule {
     code: "repeated_step",
     title: "a finished step is done again",
-    about: "An action that passed is there again with the same input, and its output, where recorded, is the same; needs recorded inputs.",
+    about: "An action that passed is there again with the same input, and its output, where recorded, is the same (of a tool with side effects whatever its output); approvals and human steps are left out; needs recorded inputs.",
     remedy: "Keep what was done and found in the agent's context or state, and let it look there before it acts.",
     grade: Grade::Warning,
     limit: None,
     check: Check::Run(check),
 };
 
+/// Passed calls of one tool with one input that later ones are held against.
+const KEPT: usize = 8;
+
 fn check(case: &Case<'_>, settings: &Settings, sink: &mut Sink<'_>) {
-    let mut passed: std::collections::HashMap<u64, Vec<&Action<'_>>> = Default::default();
+    let mut passed: HashMap<(&str, u64), Vec<&Action<'_>>> = HashMap::new();
     if case.actions.iter().any(|action| action.attempt.input.is_some()) {
         sink.examined(1);
     }
-    for action in &case.actions {
+    for action in case.actions.iter().filter(|action| action.verdict == Verdict::Passed) {
         let Some(input) = action.attempt.input else { continue };
-        let before = passed.entry(input).or_default();
-        if let Some(first) =
-            before.iter().find(|first| first.same_as(action) && first.step != action.step)
-        {
-            let same_output =
-                first.output.is_none() || action.output.is_none() || first.output == action.output;
-            // What reads a state that changes may well be asked again: its answer is another one.
-            if action.verdict == Verdict::Passed
-                && (same_output || settings.has_side_effect(action.label()))
-            {
-                let which = first.step;
-                sink.at(
-                    action,
-                    format!("step {which} did the same with the same input and passed"),
-                );
-            }
+        // People may well be asked the same thing twice.
+        if is_intervention(action.kind) {
+            continue;
         }
-        if action.verdict == Verdict::Passed {
-            let before = passed.entry(input).or_default();
-            if before.len() < 8 {
-                before.push(action);
-            }
+        // What reads a state that changes may well be asked again: its answer is another one.
+        let effect = settings.has_side_effect(action.label());
+        let before = passed.entry((action.label(), input)).or_default();
+        let first = before.iter().find(|first| {
+            let same =
+                first.output.is_none() || action.output.is_none() || first.output == action.output;
+            first.same_as(action) && first.step != action.step && (same || effect)
+        });
+        if let Some(first) = first {
+            let which = first.step;
+            sink.at(action, format!("step {which} did the same with the same input and passed"));
+        }
+        if before.len() < KEPT {
+            before.push(action);
         }
     }
 }

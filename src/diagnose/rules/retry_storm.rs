@@ -22,7 +22,8 @@ fn check(case: &Case<'_>, _: &Settings, sink: &mut Sink<'_>) {
     let limit = sink.limit();
     let mut told = None;
     for step in &case.timeline.steps {
-        let attempts: u32 = step.attempts.iter().map(|attempt| attempt.times).sum();
+        let times = step.attempts.iter().map(|attempt| attempt.times);
+        let attempts = times.fold(0, u32::saturating_add);
         if f64::from(attempts) > limit {
             told = Some(step.position);
             sink.step(step, format!("{attempts} attempts of one step"));

@@ -1,6 +1,7 @@
 //! A call with effects outside the run that may have been done, and is made again: the mail sent twice.
 
-use super::identical_retry::is_transient;
+use std::collections::HashMap;
+
 use crate::diagnose::{Action, Case, Check, Grade, Rule, Settings, Sink};
 use crate::evaluate::Verdict;
 
@@ -8,7 +9,7 @@ use crate::evaluate::Verdict;
 pub(super) const RULE: Rule = Rule {
     code: "unsafe_retry",
     title: "a call with side effects is made again though it may have been done",
-    about: "A tool with side effects (`side_effects` of the config, else names that begin with send, charge, refund, pay, book, purchase, publish or delete) is called again with the same input, in the same step or later, after an attempt that passed, has no result, or ended in an error that says nothing of whether it was done (a timeout, a lost connection, no type).",
+    about: "A tool with side effects (`side_effects` of the config, else names that begin with send, charge, refund, pay, book, purchase, publish or delete) is called again with the same input, in the same step or later, after an attempt that passed, has no result, or ended in an error that says nothing of whether it was done (a timeout, a lost connection, no type); a call that was refused, skipped or turned away by a rate limit was not done.",
     remedy: "Give each request an id of its own that a retry keeps, let the tool drop repeated ids, and ask what became of the first request before it is made again.",
     grade: Grade::Error,
     limit: None,
@@ -22,12 +23,16 @@ fn check(case: &Case<'_>, settings: &Settings, sink: &mut Sink<'_>) {
         return;
     }
     sink.examined(1);
-    for (at, call) in calls.iter().enumerate() {
-        // Of a longer row each call is held against the one before it.
-        let earlier = calls[..at].iter().rev().find(|earlier| {
-            let one_step = call.step == earlier.step && call.attempt.input.is_none();
-            call.same_as(earlier) || (one_step && call.label() == earlier.label())
-        });
+    // Of a longer row each call is held against the one before it.
+    let mut last: HashMap<(&str, u64), &Action<'_>> = HashMap::new();
+    let mut last_of_step: HashMap<(&str, u32), &Action<'_>> = HashMap::new();
+    for call in calls {
+        let label = call.label();
+        let earlier = match call.attempt.input {
+            Some(input) => last.insert((label, input), call),
+            None => last_of_step.get(&(label, call.step)).copied(),
+        };
+        last_of_step.insert((label, call.step), call);
         let Some(earlier) = earlier.filter(|earlier| may_be_done(earlier)) else { continue };
         let outcome = match earlier.verdict {
             Verdict::Passed => "passed",
@@ -51,12 +56,39 @@ fn check(case: &Case<'_>, settings: &Settings, sink: &mut Sink<'_>) {
 
 /// Whether an attempt may have had its effect.
 fn may_be_done(action: &Action<'_>) -> bool {
-    if action.verdict != Verdict::Failed {
-        return true;
+    match action.verdict {
+        Verdict::Passed => true,
+        Verdict::Neither => !was_held_back(action.attempt.status.as_deref().unwrap_or_default()),
+        Verdict::Failed => {
+            let kind = action.error_type.unwrap_or_default();
+            let silent = ["", "unspecified", "unknown_retry_error"].contains(&kind);
+            let status = action.attempt.status.as_deref().unwrap_or_default();
+            (silent && action.message().is_none())
+                || [kind, action.message().unwrap_or_default(), status].into_iter().any(is_lost)
+        }
     }
-    let kind = action.error_type.unwrap_or_default();
-    let silent = kind.is_empty() || kind == "unspecified" || kind == "unknown_retry_error";
-    silent && action.message().is_none()
-        || is_transient(kind)
-        || action.message().is_some_and(is_transient)
+}
+
+/// Whether a status says that the call was never made.
+fn was_held_back(status: &str) -> bool {
+    ["denied", "rejected", "declined", "skipped"]
+        .iter()
+        .any(|word| status.trim().eq_ignore_ascii_case(word))
+}
+
+/// Whether an error leaves open what the other side did: no answer came, or none that tells.
+fn is_lost(text: &str) -> bool {
+    const SIGNS: [&str; 8] = [
+        "timeout",
+        "timed out",
+        "timed_out",
+        "time out",
+        "gateway",
+        "connection",
+        "disconnect",
+        "broken pipe",
+    ];
+    let text = text.to_ascii_lowercase();
+    // A connection that was refused carried nothing.
+    SIGNS.iter().any(|sign| text.contains(sign)) && !text.contains("refused")
 }

@@ -191,8 +191,9 @@ impl Checkpoints {
     }
 }
 
-impl Assembler for Checkpoints {
-    fn push(&mut self, record: &Record<'_>) -> Fate {
+impl Checkpoints {
+    /// Takes a node; `exact` says that its text is as the file has it.
+    fn take(&mut self, record: &Record<'_>, exact: bool) -> Fate {
         if record.bytes.trim_ascii_start().first() != Some(&b'{') {
             // An array would pass for a struct, field by field.
             return match serde_json::from_slice::<serde::de::IgnoredAny>(record.bytes) {
@@ -245,6 +246,7 @@ impl Assembler for Checkpoints {
         if self.rows {
             kept.unwrap_texts();
         }
+        kept.attempt.bytes = (exact && self.options.raw_attempts).then(|| record.span());
         match run.nodes.get_mut(id.as_ref()) {
             None => {
                 run.nodes.insert(id.into_owned(), kept);
@@ -258,6 +260,16 @@ impl Assembler for Checkpoints {
                 Fate::Merged("latest_checkpoint_of_node")
             }
         }
+    }
+}
+
+impl Assembler for Checkpoints {
+    fn push(&mut self, record: &Record<'_>) -> Fate {
+        self.take(record, true)
+    }
+
+    fn push_repaired(&mut self, record: &Record<'_>) -> Fate {
+        self.take(record, false)
     }
 
     fn finish(self: Box<Self>) -> Parsed<'static> {
@@ -428,6 +440,8 @@ fn join(
     let mut results = BTreeMap::new();
     for (position, (id, node)) in (1_u32..).zip(nodes) {
         let mut attempt = node.attempt;
+        // The place of the run tells of one file; nodes in others have none to be found at.
+        attempt.bytes = attempt.bytes.filter(|_| node.place.file == trajectory.place.file);
         if !trajectory.order_unknown {
             attempt.index = Some(f64::from(position));
         }

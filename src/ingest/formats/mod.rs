@@ -125,6 +125,23 @@ pub struct Record<'r> {
     pub path: &'r Path,
 }
 
+impl Record<'_> {
+    /// First byte of the record in the file, and the byte after its last one.
+    #[must_use]
+    pub fn span(&self) -> (u64, u64) {
+        (self.place.byte, self.place.byte + self.bytes.len() as u64)
+    }
+
+    /// The same of a value that is a slice of the record; `None` where it is none.
+    #[must_use]
+    pub fn span_of(&self, part: &serde_json::value::RawValue) -> Option<(u64, u64)> {
+        let offset = (part.get().as_ptr() as usize).checked_sub(self.bytes.as_ptr() as usize)?;
+        let end = offset.checked_add(part.get().len())?;
+        let from = self.place.byte;
+        (end <= self.bytes.len()).then_some((from + offset as u64, from + end as u64))
+    }
+}
+
 /// What the start of a file looks like, for detection.
 #[derive(Debug)]
 pub struct Probe<'p> {
@@ -249,6 +266,10 @@ pub enum Fate {
 pub trait Assembler: Send {
     /// Takes one record. Must not keep borrowed bytes.
     fn push(&mut self, record: &Record<'_>) -> Fate;
+    /// Takes one record that was rewritten before: only its start is where the file has it.
+    fn push_repaired(&mut self, record: &Record<'_>) -> Fate {
+        self.push(record)
+    }
     /// Joins what was collected. The order of runs is that of their first record.
     fn finish(self: Box<Self>) -> Parsed<'static>;
 }

@@ -221,7 +221,7 @@ fn read<'r>(record: &Record<'r>, options: &ReadOptions) -> Result<Parsed<'r>, Re
     }
     let mut wire: WireRun<'r> = parse(record.bytes)?;
     if options.raw_attempts && wire.steps.is_some() {
-        wire.steps = Some(Steps(raw_steps(record.bytes)));
+        wire.steps = Some(Steps(raw_steps(record)));
     }
     let mut issues = Vec::new();
     if wire.success.flag().is_none() && !wire.success.is_absent() {
@@ -242,12 +242,23 @@ fn parse<'r, T: Deserialize<'r>>(bytes: &'r [u8]) -> Result<T, serde_json::Error
 }
 
 /// The attempts of a run, each with its own text, for expressions that read more than we do.
-fn raw_steps(record: &[u8]) -> Result<Vec<Attempt<'_>>, Refusal> {
-    let raw: RawSteps<'_> = parse(record)?;
+fn raw_steps<'r>(record: &Record<'r>) -> Result<Vec<Attempt<'r>>, Refusal> {
+    let raw: RawSteps<'r> = parse(record.bytes)?;
     let mut attempts = Vec::with_capacity(raw.steps.len());
     for (position, text) in raw.steps.into_iter().enumerate() {
         let entry: StepEntry<'_> = serde_json::from_str(text.get())?;
+        let before = attempts.len();
         entry.push_onto(&mut attempts, position, Some(Cow::Borrowed(text.get())))?;
+        let new = attempts.get_mut(before..).unwrap_or_default();
+        if let [one] = &mut *new
+            && one.nested_in.is_none()
+        {
+            one.bytes = record.span_of(text);
+            continue;
+        }
+        for (attempt, text) in new.iter_mut().zip(nested_texts(Some(text.get()))) {
+            attempt.bytes = record.span_of(text);
+        }
     }
     Ok(attempts)
 }

@@ -19,7 +19,7 @@ mod attempts;
 mod line;
 mod run;
 
-use line::{Event, Line};
+use line::{Event, Line, Written};
 use run::Run;
 
 /// Structured step logs.
@@ -135,8 +135,9 @@ impl Steplog {
     }
 }
 
-impl Assembler for Steplog {
-    fn push(&mut self, record: &Record<'_>) -> Fate {
+impl Steplog {
+    /// Takes a line; `exact` says that it is as the file has it.
+    fn take(&mut self, record: &Record<'_>, exact: bool) -> Fate {
         let line = match Line::parse(record.bytes) {
             Ok(Some(line)) => line,
             Ok(None) => return Fate::Ignored("not_a_step_event"),
@@ -161,8 +162,10 @@ impl Assembler for Steplog {
         let run = self.run_of(&line, event, record.place).and_then(|at| self.runs.get_mut(at));
         match (run, event) {
             (Some(run), Some(event)) => {
-                let raw = self.options.raw_attempts.then_some(record.bytes);
-                run.take(line, event, raw)
+                // The place of the run tells of one file; lines in others have none to be found at.
+                let bytes = (exact && record.place.file == run.place().file).then(|| record.span());
+                let written = Written { text: record.bytes, bytes };
+                run.take(line, event, self.options.raw_attempts.then_some(written))
             }
             (Some(run), None) => {
                 run.set_metric(&line);
@@ -175,6 +178,16 @@ impl Assembler for Steplog {
                 Fate::Refused(Refusal::of("event_without_run", message))
             }
         }
+    }
+}
+
+impl Assembler for Steplog {
+    fn push(&mut self, record: &Record<'_>) -> Fate {
+        self.take(record, true)
+    }
+
+    fn push_repaired(&mut self, record: &Record<'_>) -> Fate {
+        self.take(record, false)
     }
 
     fn finish(self: Box<Self>) -> Parsed<'static> {

@@ -158,10 +158,14 @@ fn attempts<'r>(
             if !calls.is_empty() {
                 open.start_message();
             }
-            for call in calls {
+            // Read a second time for where they stand, which only those who look at texts need.
+            let written = message.tool_calls.filter(|_| options.raw_attempts);
+            let written: Vec<&RawValue> = written.and_then(read).unwrap_or_default();
+            for (nth, call) in calls.into_iter().enumerate() {
                 let id = call.id.and_then(label);
                 open.add(attempts.len(), id.clone());
-                attempts.push(tool_call(&call, id, options));
+                let bytes = written.get(nth).and_then(|text| record.span_of(text));
+                attempts.push(Attempt { bytes, ..tool_call(&call, id, options) });
             }
         } else if has_role(message, "tool") {
             let id = message.tool_call_id.and_then(label);

@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 use super::super::Fate;
 use super::super::kept::{self, object, stamp, text};
 use super::super::native::fields::Scalar;
-use super::line::{Event, Fields};
+use super::line::{Event, Fields, Written};
 use crate::model::{Attempt, AttemptWord, ErrorInfo, input_hash};
 
 /// What the last attempt of a node came to.
@@ -52,7 +52,7 @@ pub(super) struct Attempts {
 
 impl Attempts {
     /// A whole attempt on one line.
-    pub(super) fn step(&mut self, fields: Fields<'_>, raw: Option<&[u8]>) {
+    pub(super) fn step(&mut self, fields: Fields<'_>, raw: Option<Written<'_>>) {
         let mut attempt = Attempt {
             status: text(&fields.status),
             attempt: number(&fields),
@@ -69,7 +69,7 @@ impl Attempts {
         self.keep_raw(self.list.len() - 1, raw);
     }
 
-    pub(super) fn start(&mut self, fields: &Fields<'_>, raw: Option<&[u8]>) {
+    pub(super) fn start(&mut self, fields: &Fields<'_>, raw: Option<Written<'_>>) {
         let Some(key) = fields.node_key() else { return };
         let began = stamp(&fields.started_at).or_else(|| stamp(&fields.logged_at));
         if let Some(node) = self.nodes.get_mut(key.as_ref()) {
@@ -108,7 +108,7 @@ impl Attempts {
     }
 
     /// The attempt before failed, if it was open; the next is open from here.
-    pub(super) fn retry(&mut self, fields: Fields<'_>, raw: Option<&[u8]>) {
+    pub(super) fn retry(&mut self, fields: Fields<'_>, raw: Option<Written<'_>>) {
         let Some(key) = fields.node_key() else { return };
         let logged_at = stamp(&fields.logged_at);
         self.fail_open(&key);
@@ -131,7 +131,7 @@ impl Attempts {
     }
 
     /// The attempt stays open, with a status that is neither passed nor failed.
-    pub(super) fn wait(&mut self, fields: Fields<'_>, raw: Option<&[u8]>) {
+    pub(super) fn wait(&mut self, fields: Fields<'_>, raw: Option<Written<'_>>) {
         let Some(key) = fields.node_key() else { return };
         let open = self.nodes.get(key.as_ref()).filter(|node| node.verdict == Verdict::Open);
         let at = match open.map(|node| node.last) {
@@ -157,7 +157,12 @@ impl Attempts {
     }
 
     /// Closes the node's open attempt, or makes one that is closed from the start.
-    pub(super) fn end(&mut self, fields: Fields<'_>, event: Event, raw: Option<&[u8]>) -> Fate {
+    pub(super) fn end(
+        &mut self,
+        fields: Fields<'_>,
+        event: Event,
+        raw: Option<Written<'_>>,
+    ) -> Fate {
         let Some(key) = fields.node_key() else { return Fate::Ignored("event_without_node") };
         let ended_at = stamp(&fields.ended_at).or_else(|| stamp(&fields.logged_at));
         let recorded = number(&fields);
@@ -259,9 +264,13 @@ impl Attempts {
         at
     }
 
-    fn keep_raw(&mut self, at: usize, line: Option<&[u8]>) {
-        let Some(line) = line else { return };
-        let Ok(members) = serde_json::from_slice::<BTreeMap<String, &RawValue>>(line) else {
+    fn keep_raw(&mut self, at: usize, line: Option<Written<'_>>) {
+        let Some(Written { text, bytes }) = line else { return };
+        // The last line to tell of an attempt is the one to look at: it says how it ended.
+        if let Some(attempt) = self.list.get_mut(at) {
+            attempt.bytes = bytes;
+        }
+        let Ok(members) = serde_json::from_slice::<BTreeMap<String, &RawValue>>(text) else {
             return;
         };
         let kept = self.raw.entry(at).or_default();

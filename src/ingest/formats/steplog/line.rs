@@ -13,6 +13,14 @@ use serde_json::value::RawValue;
 
 use super::super::native::fields::{AnyTokens, ErrorField, Scalar, ScoreMap, TagMap};
 
+/// The text of a line, kept with the attempt that it tells of.
+#[derive(Clone, Copy)]
+pub(super) struct Written<'r> {
+    pub(super) text: &'r [u8],
+    /// First byte and the byte after the last one, where they are those of the run's file.
+    pub(super) bytes: Option<(u64, u64)>,
+}
+
 /// What a line says happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Event {

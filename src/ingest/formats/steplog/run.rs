@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 use super::super::Fate;
 use super::super::kept::{is_refusal, object, owned, stamp, text};
 use super::attempts::Attempts;
-use super::line::{Event, Fields, Line};
+use super::line::{Event, Fields, Line, Written};
 use crate::config::Plan;
 use crate::model::{Attempt, AttemptWord, EndRule, Final, Place, Score, ScoreValue, Trajectory};
 
@@ -68,7 +68,7 @@ impl Run {
     }
 
     /// Takes an event; `raw` is its text, if attempts keep theirs.
-    pub(super) fn take(&mut self, line: Line<'_>, event: Event, raw: Option<&[u8]>) -> Fate {
+    pub(super) fn take(&mut self, line: Line<'_>, event: Event, raw: Option<Written<'_>>) -> Fate {
         let fields = line.fields;
         self.take_context(&fields);
         match event {
