@@ -18,5 +18,6 @@ pub mod ingest;
 pub mod metrics;
 pub mod model;
 pub mod render;
+pub mod review;
 pub mod stats;
 pub mod table;

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use agenteval::config::ReadOptions;
-use agenteval::ingest::{MAX_RECORD, Request, Visitor, find, read};
+use agenteval::ingest::{formats, MAX_RECORD, Request, Visitor, find, read};
 use agenteval::model::Trajectory;
 use serde_json::Value;
 
@@ -26,9 +26,11 @@ impl Visitor for Tell {
 
 fn told_of(path: &Path, raw_attempts: bool) -> Told {
     let sources = find(&[path.to_owned()]).unwrap().sources;
+    // Nodes in lines are told from other logs by name alone.
+    let nodes = path.file_name().is_some_and(|name| name == "nodes.ndjson");
     let request = Request {
         options: ReadOptions { raw_attempts, ..ReadOptions::default() },
-        format: None,
+        format: nodes.then(|| formats::by_name("checkpoints").unwrap()),
         strict: false,
         threads: 2,
         progress: None,

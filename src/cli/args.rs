@@ -7,6 +7,7 @@ mod diagnose;
 mod horizon;
 mod map;
 mod report;
+mod review;
 
 use std::path::PathBuf;
 
@@ -20,6 +21,7 @@ pub(crate) use diagnose::{DiagnoseArgs, DiagnoseForm};
 pub(crate) use horizon::{HorizonArgs, Preset, Weights};
 pub(crate) use map::{Map, MapCommand};
 pub(crate) use report::Report;
+pub(crate) use review::{Review, ReviewCommand, ReviewSample, ReviewScore};
 
 /// Reads the trajectories that agents leave behind and tells where they fail.
 #[derive(Debug, Parser)]
@@ -84,6 +86,8 @@ pub(crate) enum Command {
     Budgets(BudgetsArgs),
     /// Tell which steps can do without an approval
     Readiness(ReadinessArgs),
+    /// Let people rate runs or steps blind, and tell how far the config agrees with them
+    Review(Review),
     /// Tell how many tasks and trials it takes to see an effect
     Plan(Plan),
     /// Show a regression that is caught, on bundled runs

@@ -28,6 +28,7 @@ mod plan;
 mod progress;
 mod query;
 mod report;
+mod review;
 mod runs;
 mod schema;
 mod show;
@@ -135,6 +136,7 @@ fn dispatch(args: Args) -> Outcome {
         Command::Readiness(readiness) => budgets::ready(&readiness, &args.global),
         Command::Diagnose(diagnose) => diagnose::run(&diagnose, &args.global),
         Command::Horizon(horizon) => horizon::run(&horizon, &args.global),
+        Command::Review(review) => review::run(&review.command, &args.global),
         Command::Plan(plan) => plan::run(&plan, &args.global),
         Command::Demo(demo) => demo::run(&demo, &args.global),
         Command::Map(map) => map::run(&map.command, &args.global),

@@ -30,6 +30,7 @@ mod number;
 mod plan;
 mod query;
 mod report;
+mod review;
 mod safe;
 mod sarif;
 mod show;
@@ -72,6 +73,7 @@ pub use report::{
     AnalyzeReport, ConfigWire, FigureWire, FilterWire, InputWire, ReportParts, ThresholdWire,
     WarningWire, figure_wire, report_wire, threshold_wire,
 };
+pub use review::{ScorePage, ScoreWire, score_doc, score_wire, sheet_csv, sheet_json};
 pub use safe::{one_line, shorten, shorten_start, wrap};
 pub use sarif::{SarifLog, gate_sarif};
 pub use show::{TimelineWire, timeline_doc, timeline_wire};

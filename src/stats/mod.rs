@@ -13,6 +13,7 @@
 //! What is undefined is `None` or a [`NoInterval`] with its reason: never NaN,
 //! never an interval of zero width, never one outside the range of the figure.
 
+mod agreement;
 mod bootstrap;
 mod categories;
 mod difference;
@@ -35,6 +36,10 @@ mod survival;
 mod task_tests;
 mod time_horizon;
 
+pub use agreement::{
+    Estimate, JudgeAgreement, RatedStratum, Uncorrected, corrected_rate, judge_agreement,
+    rater_agreement,
+};
 pub use bootstrap::{Bca, bca, bca_ratio, leave_one_out, ratio_of_drawn};
 pub use categories::{bootstrap_tv, g_statistic, jensen_shannon_distance, total_variation};
 pub use difference::{

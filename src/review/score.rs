@@ -1,0 +1,209 @@
+//! How far people and the config agree on the rows of a sheet.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::read::{Rating, Ratings};
+use super::wire::{Key, KeyStratum, Verdict};
+use crate::stats::{
+    Estimate, JudgeAgreement, RatedStratum, judge_agreement, rater_agreement,
+};
+
+/// The level of all intervals.
+pub const LEVEL: f64 = 0.95;
+
+/// What one person filled in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rater {
+    /// The name of the sheet.
+    pub name: String,
+    /// Rows with pass or fail.
+    pub rated: u64,
+    /// Rows with `unsure`.
+    pub unsure: u64,
+    /// Rows of the key without a word, or not in the sheet.
+    pub blank: u64,
+}
+
+/// How far two people agree on the rows that both rated.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Between {
+    /// Who.
+    pub raters: (String, String),
+    /// The table, pass first.
+    pub counts: [[u64; 2]; 2],
+    /// Share of equal verdicts; `None` where they rated no row together.
+    pub agreement: Option<Estimate>,
+    /// Cohen's kappa; `None` without rows, or where all verdicts are one.
+    pub kappa: Option<Estimate>,
+}
+
+/// People against the config.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Score {
+    /// Each person.
+    pub raters: Vec<Rater>,
+    /// Rows that were drawn.
+    pub rows: u64,
+    /// Rows on which people agree by majority.
+    pub scored: u64,
+    /// Rows on which as many people pass as fail: they are left out.
+    pub split: u64,
+    /// Rows that nobody passed or failed: they are left out.
+    pub unrated: u64,
+    /// What the rows stand for, with the number of those that are scored.
+    pub strata: Vec<(KeyStratum, u64)>,
+    /// Scored rows: the config's verdict first, then the people's; pass first.
+    pub counts: [[u64; 2]; 2],
+    /// The strata that the figures are of; those without a scored row are not among them.
+    pub rated: Vec<RatedStratum>,
+    /// The figures; `None` where no row is scored.
+    pub agreement: Option<JudgeAgreement>,
+    /// People among themselves, each pair.
+    pub between: Vec<Between>,
+}
+
+/// Why sheets and key do not go together.
+#[derive(Debug, thiserror::Error)]
+pub enum ScoreError {
+    /// A row that the key does not have.
+    #[error("{rater}: the row `{id}` is not in the key; give the key that was written with this sheet")]
+    UnknownRow {
+        /// The sheet.
+        rater: String,
+        /// The row.
+        id: String,
+    },
+    /// A key that is not as it was written.
+    #[error("the key is damaged: {0}; draw a new sheet")]
+    Damaged(String),
+}
+
+fn at(verdict: Verdict) -> usize {
+    usize::from(verdict == Verdict::Fail)
+}
+
+/// Holds filled sheets against the key.
+///
+/// # Errors
+/// A row that the key does not have, and a key whose numbers do not go together.
+pub fn score(key: &Key, sheets: &[Ratings]) -> Result<Score, ScoreError> {
+    check(key)?;
+    let known: BTreeSet<&str> = key.rows.iter().map(|row| row.id.as_str()).collect();
+    for sheet in sheets {
+        if let Some(id) = sheet.ratings.keys().find(|id| !known.contains(id.as_str())) {
+            let id = id.chars().take(60).collect();
+            return Err(ScoreError::UnknownRow { rater: sheet.rater.clone(), id });
+        }
+    }
+    let mut counts = [[0_u64; 2]; 2];
+    let (mut split, mut unrated) = (0, 0);
+    for row in &key.rows {
+        let mut votes = [0_u64; 2];
+        for sheet in sheets {
+            if let Some(Rating::Verdict(verdict)) = sheet.ratings.get(&row.id) {
+                votes[at(*verdict)] += 1;
+            }
+        }
+        match votes {
+            [0, 0] => unrated += 1,
+            [pass, fail] if pass == fail => split += 1,
+            [pass, fail] => counts[at(row.judge)][usize::from(fail > pass)] += 1,
+        }
+    }
+    let scored_of = |stratum: &KeyStratum| counts[at(stratum.judge)].iter().sum::<u64>();
+    let strata: Vec<(KeyStratum, u64)> =
+        key.strata.iter().map(|stratum| (*stratum, scored_of(stratum))).collect();
+    let rated: Vec<RatedStratum> = strata
+        .iter()
+        .filter(|(_, scored)| *scored > 0)
+        .map(|(stratum, _)| {
+            let mut cells = [[0.0; 2]; 2];
+            cells[at(stratum.judge)] = counts[at(stratum.judge)].map(number);
+            RatedStratum { size: number(stratum.size), cells }
+        })
+        .collect();
+    Ok(Score {
+        raters: sheets.iter().map(|sheet| rater(key, sheet)).collect(),
+        rows: key.rows.len() as u64,
+        scored: counts.iter().flatten().sum(),
+        split,
+        unrated,
+        agreement: judge_agreement(&rated, LEVEL),
+        strata,
+        counts,
+        rated,
+        between: pairs(sheets),
+    })
+}
+
+#[expect(clippy::cast_precision_loss, reason = "numbers of runs and steps")]
+fn number(count: u64) -> f64 {
+    count as f64
+}
+
+/// Refuses a key that was edited into nonsense.
+fn check(key: &Key) -> Result<(), ScoreError> {
+    let mut ids = BTreeSet::new();
+    let mut drawn = [0_u64; 2];
+    for row in &key.rows {
+        if !ids.insert(&row.id) {
+            let id: String = row.id.chars().take(60).collect();
+            return Err(ScoreError::Damaged(format!("it has the row `{id}` twice")));
+        }
+        drawn[at(row.judge)] += 1;
+    }
+    let mut told = BTreeMap::new();
+    for stratum in &key.strata {
+        let sound = stratum.size > 0
+            && stratum.drawn <= stratum.size
+            && drawn[at(stratum.judge)] == stratum.drawn
+            && told.insert(stratum.judge, ()).is_none();
+        if !sound {
+            let name = stratum.judge.name();
+            return Err(ScoreError::Damaged(format!(
+                "the numbers of its stratum `{name}` do not fit its rows"
+            )));
+        }
+    }
+    let untold = Verdict::BOTH.iter().any(|judge| drawn[at(*judge)] > 0 && !told.contains_key(judge));
+    if untold {
+        return Err(ScoreError::Damaged("a stratum of its rows is missing".to_owned()));
+    }
+    Ok(())
+}
+
+fn rater(key: &Key, sheet: &Ratings) -> Rater {
+    let mut rater = Rater { name: sheet.rater.clone(), rated: 0, unsure: 0, blank: 0 };
+    for row in &key.rows {
+        match sheet.ratings.get(&row.id) {
+            Some(Rating::Verdict(_)) => rater.rated += 1,
+            Some(Rating::Unsure) => rater.unsure += 1,
+            Some(Rating::Blank) | None => rater.blank += 1,
+        }
+    }
+    rater
+}
+
+fn pairs(sheets: &[Ratings]) -> Vec<Between> {
+    let mut all = Vec::new();
+    for (nth, first) in sheets.iter().enumerate() {
+        for second in sheets.iter().skip(nth + 1) {
+            let mut counts = [[0_u64; 2]; 2];
+            for (id, rating) in &first.ratings {
+                if let (Rating::Verdict(a), Some(Rating::Verdict(b))) =
+                    (rating, second.ratings.get(id))
+                {
+                    counts[at(*a)][at(*b)] += 1;
+                }
+            }
+            let found = rater_agreement(counts.map(|row| row.map(number)), LEVEL);
+            all.push(Between {
+                raters: (first.rater.clone(), second.rater.clone()),
+                counts,
+                agreement: found.map(|(agreement, _)| agreement),
+                kappa: found.and_then(|(_, kappa)| kappa),
+            });
+        }
+    }
+    all
+}
