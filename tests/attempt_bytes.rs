@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use agenteval::config::ReadOptions;
-use agenteval::ingest::{formats, MAX_RECORD, Request, Visitor, find, read};
+use agenteval::ingest::{MAX_RECORD, Request, Visitor, find, read};
 use agenteval::model::Trajectory;
 use serde_json::Value;
 
@@ -26,11 +26,9 @@ impl Visitor for Tell {
 
 fn told_of(path: &Path, raw_attempts: bool) -> Told {
     let sources = find(&[path.to_owned()]).unwrap().sources;
-    // Nodes in lines are told from other logs by name alone.
-    let nodes = path.file_name().is_some_and(|name| name == "nodes.ndjson");
     let request = Request {
         options: ReadOptions { raw_attempts, ..ReadOptions::default() },
-        format: nodes.then(|| formats::by_name("checkpoints").unwrap()),
+        format: None,
         strict: false,
         threads: 2,
         progress: None,
@@ -122,8 +120,8 @@ fn an_attempt_of_a_step_log_stands_at_the_line_that_ends_it() {
 #[test]
 fn a_checkpoint_stands_at_its_record_but_only_in_the_file_of_the_run() {
     let nodes = [
-        r#"{"node_id": "a", "status": "completed", "created_at": "2026-01-01T00:00:00Z"}"#,
-        r#"{"node_id": "b", "status": "failed", "created_at": "2026-01-01T00:00:01Z"}"#,
+        r#"{"node_id": "a", "attempts": 0, "status": "completed", "created_at": "2026-01-01T00:00:00Z"}"#,
+        r#"{"node_id": "b", "attempts": 1, "status": "failed", "created_at": "2026-01-01T00:00:01Z"}"#,
     ];
     let text = nodes.join("\n");
     let cut = cut(text.as_bytes(), places("nodes.ndjson", text.as_bytes()));

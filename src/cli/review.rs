@@ -88,15 +88,9 @@ fn sample(args: &ReviewSample, global: &Global) -> Outcome {
     }
     let kind = if args.steps { UnitKind::Steps } else { UnitKind::Runs };
     let loaded = Loaded::config(&args.reading, global)?;
-    let written =
-        Output { output: Form::Table, files: vec![args.file.clone(), key_file.clone()] };
-    let (mut set, steps) = runs::read(
-        &args.paths,
-        &args.reading,
-        global,
-        &loaded,
-        &written,
-        &|judge, state, run| {
+    let written = Output { output: Form::Table, files: vec![args.file.clone(), key_file.clone()] };
+    let (mut set, steps) =
+        runs::read(&args.paths, &args.reading, global, &loaded, &written, &|judge, state, run| {
             if kind == UnitKind::Runs {
                 return (judge.row(state, run), (Vec::new(), 0));
             }
@@ -104,8 +98,7 @@ fn sample(args: &ReviewSample, global: &Global) -> Outcome {
             let units: Vec<StepUnit> = timeline.steps.iter().filter_map(StepUnit::of).collect();
             let without = timeline.steps.len() - units.len();
             (timeline.row, (units, without))
-        },
-    )?;
+        })?;
     let empty = set.require_runs();
     set.warn(global);
     empty?;
@@ -217,7 +210,11 @@ fn unit(set: &Set, one: &Candidate<'_>) -> Unit {
         (Some(step), _) => Unit { judge: verdict(step.passed), group: step.label.clone() },
         (None, Some(row)) => Unit {
             judge: verdict(row.completed()),
-            group: format!("{}\n{}", row.outcome.name(), row.task_id.as_deref().unwrap_or_default()),
+            group: format!(
+                "{}\n{}",
+                row.outcome.name(),
+                row.task_id.as_deref().unwrap_or_default()
+            ),
         },
         (None, None) => Unit { judge: Verdict::Fail, group: String::new() },
     }
@@ -293,7 +290,10 @@ fn drawn_doc(drawn: &Draw, kind: UnitKind, sheet: &Path, key: &Path, left_out: u
             .collect(),
     });
     if left_out > 0 {
-        doc.line(format!("{} {name} without a verdict of the config are left out", count(left_out)));
+        doc.line(format!(
+            "{} {name} without a verdict of the config are left out",
+            count(left_out)
+        ));
     }
     doc.line(format!(
         "do not open {} before the sheet is filled in: it holds the config's verdicts",

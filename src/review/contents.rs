@@ -14,8 +14,18 @@ const MOST_FINAL: usize = 4_000;
 
 /// Fields of a result that are, or give away, a verdict.
 const VERDICTS: [&str; 12] = [
-    "score", "scores", "reward", "success", "status", "passed", "pass", "verdict", "grade",
-    "correct", "end_reason", "is_correct",
+    "score",
+    "scores",
+    "reward",
+    "success",
+    "status",
+    "passed",
+    "pass",
+    "verdict",
+    "grade",
+    "correct",
+    "end_reason",
+    "is_correct",
 ];
 
 /// The texts of a run, or of one of its records, masked and bounded, one a paragraph. Scores, statuses

@@ -46,7 +46,9 @@ pub enum SheetError {
         reason: String,
     },
     /// A word that is no verdict.
-    #[error("{sheet}: row `{id}` has the verdict `{word}`; write pass, fail or unsure, or leave it blank")]
+    #[error(
+        "{sheet}: row `{id}` has the verdict `{word}`; write pass, fail or unsure, or leave it blank"
+    )]
     NoVerdict {
         /// The sheet.
         sheet: String,
@@ -100,8 +102,7 @@ pub fn read_sheet(bytes: &[u8], name: &str, rater: &str) -> Result<Ratings, Shee
         Some(b'{') => json_rows(bytes),
         _ => csv_rows(bytes),
     };
-    let rows =
-        rows.map_err(|reason| SheetError::Unreadable { sheet: name.to_owned(), reason })?;
+    let rows = rows.map_err(|reason| SheetError::Unreadable { sheet: name.to_owned(), reason })?;
     let mut ratings = BTreeMap::new();
     for (id, word) in rows {
         let Some(rating) = rating(&word) else {
@@ -148,9 +149,9 @@ fn csv_rows(bytes: &[u8]) -> Rows {
     let broken = |error: csv::Error| format!("no CSV: {error}");
     let header = reader.byte_headers().map_err(broken)?.clone();
     let column = |name: &str| {
-        let found = header.iter().position(|cell| {
-            String::from_utf8_lossy(cell).trim().eq_ignore_ascii_case(name)
-        });
+        let found = header
+            .iter()
+            .position(|cell| String::from_utf8_lossy(cell).trim().eq_ignore_ascii_case(name));
         found.ok_or_else(|| {
             format!("there is no column `{name}`; give a sheet of `agenteval review sample`")
         })
@@ -159,9 +160,7 @@ fn csv_rows(bytes: &[u8]) -> Rows {
     let mut rows = Vec::new();
     for record in reader.byte_records() {
         let record = record.map_err(broken)?;
-        let cell = |at| {
-            record.get(at).map(|cell| String::from_utf8_lossy(cell).trim().to_owned())
-        };
+        let cell = |at| record.get(at).map(|cell| String::from_utf8_lossy(cell).trim().to_owned());
         let id = cell(id).unwrap_or_default();
         let verdict = cell(verdict).unwrap_or_default();
         // Spreadsheets keep empty rows at the end.

@@ -4,9 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::read::{Rating, Ratings};
 use super::wire::{Key, KeyStratum, Verdict};
-use crate::stats::{
-    Estimate, JudgeAgreement, RatedStratum, judge_agreement, rater_agreement,
-};
+use crate::stats::{Estimate, JudgeAgreement, RatedStratum, judge_agreement, rater_agreement};
 
 /// The level of all intervals.
 pub const LEVEL: f64 = 0.95;
@@ -66,7 +64,9 @@ pub struct Score {
 #[derive(Debug, thiserror::Error)]
 pub enum ScoreError {
     /// A row that the key does not have.
-    #[error("{rater}: the row `{id}` is not in the key; give the key that was written with this sheet")]
+    #[error(
+        "{rater}: the row `{id}` is not in the key; give the key that was written with this sheet"
+    )]
     UnknownRow {
         /// The sheet.
         rater: String,
@@ -165,7 +165,8 @@ fn check(key: &Key) -> Result<(), ScoreError> {
             )));
         }
     }
-    let untold = Verdict::BOTH.iter().any(|judge| drawn[at(*judge)] > 0 && !told.contains_key(judge));
+    let untold =
+        Verdict::BOTH.iter().any(|judge| drawn[at(*judge)] > 0 && !told.contains_key(judge));
     if untold {
         return Err(ScoreError::Damaged("a stratum of its rows is missing".to_owned()));
     }

@@ -42,7 +42,9 @@ pub enum Uncorrected {
     #[error("sensitivity and specificity add up to 1 or less: the judge tells no more than chance")]
     NoBetterThanChance,
     /// People passed none, or failed none.
-    #[error("people passed none or failed none, so one of sensitivity and specificity is not known")]
+    #[error(
+        "people passed none or failed none, so one of sensitivity and specificity is not known"
+    )]
     OneVerdict,
     /// There is nothing to correct.
     #[error("no run to correct the rate of")]
@@ -143,10 +145,8 @@ impl<'s> Rated<'s> {
             _ => kish,
         };
         let effective = effective.min(count);
-        let interval = wilson(value * effective, effective, self.level).map(|interval| Interval {
-            method: "Wilson, effective number of rows",
-            ..interval
-        });
+        let interval = wilson(value * effective, effective, self.level)
+            .map(|interval| Interval { method: "Wilson, effective number of rows", ..interval });
         Estimate { value, interval }
     }
 
