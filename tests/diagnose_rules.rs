@@ -146,6 +146,13 @@ fn unsafe_retry_is_quiet_where_the_second_mail_goes_to_another() {
 }
 
 #[test]
+fn unsafe_retry_is_quiet_where_the_first_booking_was_cancelled() {
+    let steps =
+        [ok("book_flight", json!(1)), ok("cancel_flight", json!(2)), ok("book_flight", json!(1))];
+    misses("unsafe_retry", &none(), &[run("r", &steps)]);
+}
+
+#[test]
 fn unapproved_risk_fires_where_a_named_tool_runs_a_second_time_on_one_approval() {
     let config = json!({"side_effects": ["wire_*"]});
     let approval = json!({"type": "approval", "status": "ok"});
@@ -175,7 +182,9 @@ fn repeated_step_fires_where_a_search_comes_again_with_the_same_answer() {
 }
 
 #[test]
-fn repeated_step_is_quiet_where_the_answer_is_another_one() {
+fn repeated_step_is_quiet_where_the_answer_is_another_one_or_the_fault_is_another() {
+    let twice = [ok("look", json!(0)), ok("refund", json!(1)), ok("refund", json!(1))];
+    misses("repeated_step", &none(), &[run("r", &twice)]);
     let steps = [
         gave("search", json!({"q": "x"}), json!("found 3")),
         ok("read", json!(1)),

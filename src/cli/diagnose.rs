@@ -29,7 +29,7 @@ pub(super) fn run(args: &DiagnoseArgs, global: &Global) -> Outcome {
     for word in args.deny.iter().chain(&args.allow) {
         known(word)?;
     }
-    let (mut set, found) = runs::read_texts(
+    let (set, found) = runs::read_texts(
         &args.paths,
         &args.reading,
         global,

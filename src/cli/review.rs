@@ -89,7 +89,7 @@ fn sample(args: &ReviewSample, global: &Global) -> Outcome {
     let kind = if args.steps { UnitKind::Steps } else { UnitKind::Runs };
     let loaded = Loaded::config(&args.reading, global)?;
     let written = Output { output: Form::Table, files: vec![args.file.clone(), key_file.clone()] };
-    let (mut set, steps) =
+    let (set, steps) =
         runs::read(&args.paths, &args.reading, global, &loaded, &written, &|judge, state, run| {
             if kind == UnitKind::Runs {
                 return (judge.row(state, run), (Vec::new(), 0));
@@ -223,6 +223,9 @@ fn unit(set: &Set, one: &Candidate<'_>) -> Unit {
 /// What tells a run apart in a second reading.
 type RunKey = (Place, Option<Box<str>>, Option<Box<str>>);
 
+/// Position and record of a drawn step; `None` for a whole run.
+type Wanted = Option<(u32, u32)>;
+
 /// The texts of the drawn runs or steps. They are read anew, since all texts of all runs would not fit
 /// into memory.
 fn contents(
@@ -233,7 +236,7 @@ fn contents(
     set: &Set,
     chosen: &[&Candidate<'_>],
 ) -> Result<BTreeMap<(usize, Option<u32>), String>, Failure> {
-    let mut wanted: BTreeMap<RunKey, (usize, Vec<Option<(u32, u32)>>)> = BTreeMap::new();
+    let mut wanted: BTreeMap<RunKey, (usize, Vec<Wanted>)> = BTreeMap::new();
     for one in chosen {
         let Some(row) = set.rows.get(one.row) else { continue };
         let key = (row.place, row.run_id.clone(), row.trial.clone());
@@ -243,7 +246,7 @@ fn contents(
     let look = |run: &Trajectory<'_>, row: &RunRow| {
         let key = (row.place, row.run_id.clone(), row.trial.clone());
         let Some((at, steps)) = wanted.get(&key) else { return Vec::new() };
-        let one = |step: &Option<(u32, u32)>| {
+        let one = |step: &Wanted| {
             let position = step.map(|(position, _)| position);
             ((*at, position), content(run, step.map(|(_, record)| record)))
         };
@@ -342,7 +345,7 @@ fn rated(args: &ReviewScore, global: &Global) -> Outcome {
     } else {
         let (passed, of) = others(args, global, &key, &output)?;
         let rate = corrected_rate(&found.rated, float(passed), float(of), LEVEL);
-        Some((passed, of, rate))
+        Some((passed, of, rate.into()))
     };
     let page = ScorePage { score: &found, key: &key, others };
     output::emit(
@@ -371,7 +374,7 @@ fn others(
             "warning: the sheet was drawn with another config, whose errors may be others than those of this one",
         );
     }
-    let (mut set, _) =
+    let (set, _) =
         runs::read(&args.paths, &args.reading, global, &loaded, output, &|judge, state, run| {
             (judge.row(state, run), ())
         })?;

@@ -8,8 +8,7 @@ use super::json::{pretty_json, rounded};
 use super::mask::mask;
 use super::number::{count, percent};
 use super::safe::one_line;
-use crate::review::{Key, Score, Sheet, SheetRow, UnitKind, Verdict};
-use crate::stats::{Estimate, Uncorrected};
+use crate::review::{Figure, Key, Score, Sheet, SheetRow, UnitKind, Verdict};
 
 /// Texts of traces masked, as everything that leaves the program.
 fn masked(row: &SheetRow) -> SheetRow {
@@ -76,7 +75,7 @@ pub struct ScorePage<'s> {
     /// The key of the sheets.
     pub key: &'s Key,
     /// Completed and ended runs of other traces, and their corrected rate.
-    pub others: Option<(u64, u64, Result<Estimate, Uncorrected>)>,
+    pub others: Option<(u64, u64, Figure)>,
 }
 
 /// A score for JSON.
@@ -101,14 +100,14 @@ pub struct ScoreWire {
     counts: TableWire<u64>,
     /// The same as shares of all runs or steps.
     shares: Option<TableWire<f64>>,
-    agreement: Option<EstimateWire>,
-    kappa: Option<EstimateWire>,
-    sensitivity: Option<EstimateWire>,
-    specificity: Option<EstimateWire>,
+    agreement: EstimateWire,
+    kappa: EstimateWire,
+    sensitivity: EstimateWire,
+    specificity: EstimateWire,
     /// The share that the config passes.
     rate_by_config: Option<f64>,
     /// The share that people would pass.
-    corrected_rate: CorrectedWire,
+    corrected_rate: EstimateWire,
     /// The same of the runs of `--of`.
     others: Option<OthersWire>,
     /// Each pair of people.
@@ -145,16 +144,7 @@ struct EstimateWire {
     value: Option<f64>,
     low: Option<f64>,
     high: Option<f64>,
-    /// How the interval was computed, or why there is none.
-    interval: String,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-struct CorrectedWire {
-    value: Option<f64>,
-    low: Option<f64>,
-    high: Option<f64>,
-    /// How the interval was computed, or why there is no rate or interval.
+    /// How the interval was computed, or why value or interval are missing.
     interval: String,
 }
 
@@ -162,7 +152,7 @@ struct CorrectedWire {
 struct OthersWire {
     completed: u64,
     ended: u64,
-    corrected_rate: CorrectedWire,
+    corrected_rate: EstimateWire,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -170,45 +160,20 @@ struct BetweenWire {
     first: String,
     second: String,
     counts: TableWire<u64>,
-    agreement: Option<EstimateWire>,
-    kappa: Option<EstimateWire>,
+    agreement: EstimateWire,
+    kappa: EstimateWire,
 }
 
 fn table<T: Copy>([[a, b], [c, d]]: [[T; 2]; 2]) -> TableWire<T> {
     TableWire { pass_pass: a, pass_fail: b, fail_pass: c, fail_fail: d }
 }
 
-fn estimate(estimate: Estimate) -> EstimateWire {
-    let round = |value: f64| rounded(Some(value), 6);
-    let bounds = estimate.interval.ok();
+fn estimate(figure: &Figure) -> EstimateWire {
     EstimateWire {
-        value: round(estimate.value),
-        low: bounds.and_then(|ci| round(ci.low)),
-        high: bounds.and_then(|ci| round(ci.high)),
-        interval: how(&estimate),
-    }
-}
-
-fn how(estimate: &Estimate) -> String {
-    match &estimate.interval {
-        Ok(interval) => interval.method.to_owned(),
-        Err(crate::stats::NoInterval::TooFewClusters) => {
-            "n/a: one row of a verdict alone tells no spread".to_owned()
-        }
-        Err(crate::stats::NoInterval::NoSpread) => "n/a: no spread between the rows".to_owned(),
-        Err(why) => format!("n/a: {why}"),
-    }
-}
-
-fn corrected(rate: &Result<Estimate, Uncorrected>) -> CorrectedWire {
-    match rate {
-        Ok(found) => {
-            let EstimateWire { value, low, high, interval } = estimate(*found);
-            CorrectedWire { value, low, high, interval }
-        }
-        Err(why) => {
-            CorrectedWire { value: None, low: None, high: None, interval: format!("n/a: {why}") }
-        }
+        value: rounded(figure.value, 6),
+        low: rounded(figure.bounds.map(|bounds| bounds.0), 6),
+        high: rounded(figure.bounds.map(|bounds| bounds.1), 6),
+        interval: figure.how.clone(),
     }
 }
 
@@ -217,6 +182,7 @@ fn corrected(rate: &Result<Estimate, Uncorrected>) -> CorrectedWire {
 pub fn score_wire(page: &ScorePage<'_>) -> ScoreWire {
     let score = page.score;
     let found = score.agreement.as_ref();
+    let figures = score.figures();
     ScoreWire {
         schema: "agenteval.review-score/1",
         unit: page.key.unit.name(),
@@ -248,19 +214,16 @@ pub fn score_wire(page: &ScorePage<'_>) -> ScoreWire {
         shares: found.map(|found| {
             table(found.shares.map(|row| row.map(|share| rounded(Some(share), 6).unwrap_or(share))))
         }),
-        agreement: found.map(|found| estimate(found.agreement)),
-        kappa: found.and_then(|found| found.kappa).map(estimate),
-        sensitivity: found.and_then(|found| found.sensitivity).map(estimate),
-        specificity: found.and_then(|found| found.specificity).map(estimate),
+        agreement: estimate(&figures.agreement),
+        kappa: estimate(&figures.kappa),
+        sensitivity: estimate(&figures.sensitivity),
+        specificity: estimate(&figures.specificity),
         rate_by_config: found.and_then(|found| rounded(Some(found.apparent), 6)),
-        corrected_rate: found.map_or_else(
-            || corrected(&Err(Uncorrected::NoRuns)),
-            |found| corrected(&found.corrected),
-        ),
+        corrected_rate: estimate(&figures.corrected),
         others: page.others.as_ref().map(|(completed, ended, rate)| OthersWire {
             completed: *completed,
             ended: *ended,
-            corrected_rate: corrected(rate),
+            corrected_rate: estimate(rate),
         }),
         between_raters: score
             .between
@@ -269,28 +232,29 @@ pub fn score_wire(page: &ScorePage<'_>) -> ScoreWire {
                 first: mask(&pair.raters.0),
                 second: mask(&pair.raters.1),
                 counts: table(pair.counts),
-                agreement: pair.agreement.map(estimate),
-                kappa: pair.kappa.map(estimate),
+                agreement: estimate(&pair.agreement()),
+                kappa: estimate(&pair.kappa()),
             })
             .collect(),
     }
 }
 
 /// A share or kappa with its bounds, for a table.
-fn cells(name: &str, found: Option<Estimate>, share: bool, none: &str) -> Vec<String> {
-    let show = |value: f64| if share { percent(value) } else { format!("{value:.3}") };
-    let (value, bounds, note) = match found {
-        None => ("n/a".to_owned(), String::new(), none.to_owned()),
-        Some(found) => (
-            show(found.value),
-            found.interval.map_or_else(
-                |_| "n/a".to_owned(),
-                |ci| format!("{} to {}", show(ci.low), show(ci.high)),
-            ),
-            how(&found),
+fn cells(name: &str, figure: &Figure, share: bool) -> Vec<String> {
+    let show = |value: f64| shown(value, share);
+    vec![
+        name.to_owned(),
+        figure.value.map_or_else(|| "n/a".to_owned(), show),
+        figure.bounds.map_or_else(
+            || "n/a".to_owned(),
+            |(low, high)| format!("{} to {}", show(low), show(high)),
         ),
-    };
-    vec![name.to_owned(), value, bounds, note]
+        figure.how.clone(),
+    ]
+}
+
+fn shown(value: f64, share: bool) -> String {
+    if share { percent(value) } else { format!("{value:.3}") }
 }
 
 /// The answer for people.
@@ -325,8 +289,10 @@ pub fn score_doc(page: &ScorePage<'_>) -> Doc {
     doc.line("");
     doc.table(figures(page));
     for pair in &score.between {
-        let agreement = pair.agreement.map_or_else(|| "n/a".to_owned(), |e| percent(e.value));
-        let kappa = pair.kappa.map_or_else(|| "n/a".to_owned(), |e| format!("{:.3}", e.value));
+        let value = |figure: Figure, share| {
+            figure.value.map_or_else(|| "n/a".to_owned(), |value| shown(value, share))
+        };
+        let (agreement, kappa) = (value(pair.agreement(), true), value(pair.kappa(), false));
         let rows: u64 = pair.counts.iter().flatten().sum();
         doc.line(format!(
             "{} and {}: agree on {agreement} of {} rows, kappa {kappa}",
@@ -366,39 +332,23 @@ fn verdicts(score: &Score) -> Table {
 
 /// The figures, each with its interval.
 fn figures(page: &ScorePage<'_>) -> Table {
-    let mut rows = Vec::new();
+    let figures = page.score.figures();
+    let rate = if page.key.unit == UnitKind::Runs { "completion" } else { "passed steps" };
+    let bare = |name: String, value: String| vec![name, value, String::new(), String::new()];
+    let mut rows = vec![
+        cells("agreement", &figures.agreement, true),
+        cells("kappa", &figures.kappa, false),
+        cells("sensitivity", &figures.sensitivity, true),
+        cells("specificity", &figures.specificity, true),
+    ];
     if let Some(found) = &page.score.agreement {
-        rows.push(cells("agreement", Some(found.agreement), true, ""));
-        rows.push(cells("kappa", found.kappa, false, "both give one and the same verdict"));
-        rows.push(cells("sensitivity", found.sensitivity, true, "people passed none"));
-        rows.push(cells("specificity", found.specificity, true, "people failed none"));
-        let rate = if page.key.unit == UnitKind::Runs { "completion" } else { "passed steps" };
-        rows.push(vec![
-            format!("{rate} by the config"),
-            percent(found.apparent),
-            String::new(),
-            String::new(),
-        ]);
-        let why = |rate: &Result<Estimate, Uncorrected>| {
-            rate.as_ref().err().map(ToString::to_string).unwrap_or_default()
-        };
-        let corrected = &found.corrected;
-        rows.push(cells(
-            &format!("{rate} corrected"),
-            corrected.as_ref().ok().copied(),
-            true,
-            &why(corrected),
-        ));
-        if let Some((completed, ended, rate)) = &page.others {
-            rows.push(vec![
-                "others by the config".to_owned(),
-                format!("{}/{}", count(*completed), count(*ended)),
-                String::new(),
-                String::new(),
-            ]);
-            let none = why(rate);
-            rows.push(cells("others corrected", rate.as_ref().ok().copied(), true, &none));
-        }
+        rows.push(bare(format!("{rate} by the config"), percent(found.apparent)));
+    }
+    rows.push(cells(&format!("{rate} corrected"), &figures.corrected, true));
+    if let Some((completed, ended, corrected)) = &page.others {
+        let counts = format!("{}/{}", count(*completed), count(*ended));
+        rows.push(bare("others by the config".to_owned(), counts));
+        rows.push(cells("others corrected", corrected, true));
     }
     Table {
         columns: vec![

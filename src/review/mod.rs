@@ -7,12 +7,14 @@
 
 mod contents;
 mod draw;
+mod figure;
 mod read;
 mod score;
 mod wire;
 
 pub use contents::content;
 pub use draw::{Draw, Unit, draw, ids};
+pub use figure::Figure;
 pub use read::{KeyError, Rating, Ratings, SheetError, read_key, read_sheet};
-pub use score::{Between, LEVEL, Rater, Score, ScoreError, score};
+pub use score::{Between, Figures, LEVEL, Rater, Score, ScoreError, score};
 pub use wire::{Key, KeyRow, KeyStratum, SHEET_COLUMNS, Sheet, SheetRow, UnitKind, Verdict};

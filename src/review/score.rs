@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::figure::Figure;
 use super::read::{Rating, Ratings};
 use super::wire::{Key, KeyStratum, Verdict};
 use crate::stats::{Estimate, JudgeAgreement, RatedStratum, judge_agreement, rater_agreement};
@@ -59,6 +60,67 @@ pub struct Score {
     /// People among themselves, each pair.
     pub between: Vec<Between>,
 }
+
+/// The figures of a score.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Figures {
+    /// Share of equal verdicts.
+    pub agreement: Figure,
+    /// Cohen's kappa.
+    pub kappa: Figure,
+    /// Of what people pass, the share that the config passes.
+    pub sensitivity: Figure,
+    /// Of what people fail, the share that the config fails.
+    pub specificity: Figure,
+    /// The rate that people would find.
+    pub corrected: Figure,
+}
+
+impl Score {
+    /// Its figures, each with its interval or why there is none.
+    #[must_use]
+    pub fn figures(&self) -> Figures {
+        let nothing = "no row is scored";
+        let Some(found) = self.agreement else {
+            let missing = || Figure::missing(nothing);
+            return Figures {
+                agreement: missing(),
+                kappa: missing(),
+                sensitivity: missing(),
+                specificity: missing(),
+                corrected: missing(),
+            };
+        };
+        Figures {
+            agreement: found.agreement.into(),
+            kappa: Figure::or_missing(found.kappa, ONE_VERDICT),
+            sensitivity: Figure::or_missing(found.sensitivity, "people passed none"),
+            specificity: Figure::or_missing(found.specificity, "people failed none"),
+            corrected: found.corrected.into(),
+        }
+    }
+}
+
+impl Between {
+    /// Share of equal verdicts.
+    #[must_use]
+    pub fn agreement(&self) -> Figure {
+        Figure::or_missing(self.agreement, "they rated no row together")
+    }
+
+    /// Cohen's kappa.
+    #[must_use]
+    pub fn kappa(&self) -> Figure {
+        let none = self.agreement.is_none();
+        Figure::or_missing(
+            self.kappa,
+            if none { "they rated no row together" } else { ONE_VERDICT },
+        )
+    }
+}
+
+/// Why there is no kappa.
+const ONE_VERDICT: &str = "both give one and the same verdict";
 
 /// Why sheets and key do not go together.
 #[derive(Debug, thiserror::Error)]

@@ -72,6 +72,13 @@ pub struct JudgeAgreement {
     pub corrected: Result<Estimate, Uncorrected>,
 }
 
+/// How often the judge is right where people give one verdict, with its derivatives.
+#[derive(Clone, Copy)]
+struct Correct {
+    value: f64,
+    z: Table,
+}
+
 /// What a set of strata comes to.
 struct Rated<'s> {
     strata: &'s [RatedStratum],
@@ -194,8 +201,8 @@ impl<'s> Rated<'s> {
         Some(self.delta(value, self.variance(&z), (-1.0, 1.0)))
     }
 
-    /// Sensitivity for verdict 0, specificity for verdict 1, with its derivatives.
-    fn correct(&self, verdict: usize) -> Option<(f64, Table)> {
+    /// Sensitivity for verdict 0, specificity for verdict 1.
+    fn correct(&self, verdict: usize) -> Option<Correct> {
         let of = self.person()[verdict];
         if of <= 0.0 {
             return None;
@@ -204,11 +211,11 @@ impl<'s> Rated<'s> {
         let mut z = [[0.0; 2]; 2];
         z[verdict][verdict] = (1.0 - value) / of;
         z[1 - verdict][verdict] = -value / of;
-        Some((value, z))
+        Some(Correct { value, z })
     }
 
     fn correct_share(&self, verdict: usize) -> Option<Estimate> {
-        let (value, z) = self.correct(verdict)?;
+        let Correct { value, z } = self.correct(verdict)?;
         let mut domain = [[false; 2]; 2];
         domain[0][verdict] = true;
         domain[1][verdict] = true;
@@ -216,10 +223,10 @@ impl<'s> Rated<'s> {
     }
 
     /// Sensitivity, specificity and Youden's index, where they can correct a rate.
-    fn errors(&self) -> Result<((f64, Table), (f64, Table), f64), Uncorrected> {
+    fn errors(&self) -> Result<(Correct, Correct, f64), Uncorrected> {
         let both = self.correct(0).zip(self.correct(1));
         let (sensitivity, specificity) = both.ok_or(Uncorrected::OneVerdict)?;
-        let index = sensitivity.0 + specificity.0 - 1.0;
+        let index = sensitivity.value + specificity.value - 1.0;
         if index <= 1e-12 {
             return Err(Uncorrected::NoBetterThanChance);
         }
@@ -228,7 +235,7 @@ impl<'s> Rated<'s> {
 
     fn corrected(&self) -> Result<Estimate, Uncorrected> {
         let (_, specificity, index) = self.errors()?;
-        let rate = ((self.judge()[0] + specificity.0 - 1.0) / index).clamp(0.0, 1.0);
+        let rate = ((self.judge()[0] + specificity.value - 1.0) / index).clamp(0.0, 1.0);
         // The runs are themselves drawn from what the agent may do: the first phase.
         let first: f64 = self
             .strata
@@ -285,11 +292,11 @@ pub fn corrected_rate(
     }
     let (sensitivity, specificity, index) = rated.errors()?;
     let apparent = passed / of;
-    let rate = (apparent + specificity.0 - 1.0) / index;
+    let rate = (apparent + specificity.value - 1.0) / index;
     let mut z = [[0.0; 2]; 2];
     for (j, row) in z.iter_mut().enumerate() {
         for (p, z) in row.iter_mut().enumerate() {
-            *z = (-rate * sensitivity.1[j][p] + (1.0 - rate) * specificity.1[j][p]) / index;
+            *z = (-rate * sensitivity.z[j][p] + (1.0 - rate) * specificity.z[j][p]) / index;
         }
     }
     let of_rate = apparent * (1.0 - apparent) / of / (index * index);

@@ -10,7 +10,7 @@ use crate::model::is_intervention;
 pub(super) const RULE: Rule = Rule {
     code: "repeated_step",
     title: "a finished step is done again",
-    about: "An action that passed is there again with the same input, and its output, where recorded, is the same (of a tool with side effects whatever its output); approvals and human steps are left out; needs recorded inputs.",
+    about: "An action that passed is there again with the same input, and its output, where recorded, is the same; approvals and human steps are left out, and tools with side effects, which `unsafe_retry` tells of; needs recorded inputs.",
     remedy: "Keep what was done and found in the agent's context or state, and let it look there before it acts.",
     grade: Grade::Warning,
     limit: None,
@@ -27,17 +27,16 @@ fn check(case: &Case<'_>, settings: &Settings, sink: &mut Sink<'_>) {
     }
     for action in case.actions.iter().filter(|action| action.verdict == Verdict::Passed) {
         let Some(input) = action.attempt.input else { continue };
-        // People may well be asked the same thing twice.
-        if is_intervention(action.kind) {
+        // People may well be asked the same thing twice; `unsafe_retry` tells of effects that are.
+        if is_intervention(action.kind) || settings.has_side_effect(action.label()) {
             continue;
         }
         // What reads a state that changes may well be asked again: its answer is another one.
-        let effect = settings.has_side_effect(action.label());
         let before = passed.entry((action.label(), input)).or_default();
         let first = before.iter().find(|first| {
             let same =
                 first.output.is_none() || action.output.is_none() || first.output == action.output;
-            first.same_as(action) && first.step != action.step && (same || effect)
+            first.same_as(action) && first.step != action.step && same
         });
         if let Some(first) = first {
             let which = first.step;

@@ -9,7 +9,7 @@ use crate::evaluate::Verdict;
 pub(super) const RULE: Rule = Rule {
     code: "unsafe_retry",
     title: "a call with side effects is made again though it may have been done",
-    about: "A tool with side effects (`side_effects` of the config, else names that begin with send, charge, refund, pay, book, purchase, publish or delete) is called again with the same input, in the same step or later, after an attempt that passed, has no result, or ended in an error that says nothing of whether it was done (a timeout, a lost connection, no type); a call that was refused, skipped or turned away by a rate limit was not done.",
+    about: "A tool with side effects (`side_effects` of the config, else names that begin with send, charge, refund, pay, book, purchase, publish or delete) is called again with the same input, in the same step or later, after an attempt that passed, has no result, or ended in an error that says nothing of whether it was done (a timeout, a lost connection, no type); a call that was refused, skipped or turned away by a rate limit was not done, and one before a passed call that cancels, undoes, reverts, voids or revokes may be done anew.",
     remedy: "Give each request an id of its own that a retry keeps, let the tool drop repeated ids, and ask what became of the first request before it is made again.",
     grade: Grade::Error,
     limit: None,
@@ -17,16 +17,23 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(case: &Case<'_>, settings: &Settings, sink: &mut Sink<'_>) {
-    let calls: Vec<&Action<'_>> =
-        case.actions.iter().filter(|action| settings.has_side_effect(action.label())).collect();
-    if calls.is_empty() {
+    let has_effect = |action: &Action<'_>| settings.has_side_effect(action.label());
+    if !case.actions.iter().any(has_effect) {
         return;
     }
     sink.examined(1);
     // Of a longer row each call is held against the one before it.
     let mut last: HashMap<(&str, u64), &Action<'_>> = HashMap::new();
     let mut last_of_step: HashMap<(&str, u32), &Action<'_>> = HashMap::new();
-    for call in calls {
+    for call in &case.actions {
+        if call.verdict == Verdict::Passed && undoes(call.label()) {
+            // What was done before may be what was undone, and is then rightly done anew.
+            last.clear();
+            last_of_step.clear();
+        }
+        if !has_effect(call) {
+            continue;
+        }
         let label = call.label();
         let earlier = match call.attempt.input {
             Some(input) => last.insert((label, input), call),
@@ -52,6 +59,13 @@ fn check(case: &Case<'_>, settings: &Settings, sink: &mut Sink<'_>) {
         let place = format!("step {} attempt {}", earlier.step, earlier.number);
         sink.at(call, format!("the same call at {place} {outcome}; {told}"));
     }
+}
+
+/// Whether a tool takes something back, by the word that its name begins with.
+fn undoes(tool: &str) -> bool {
+    const WORDS: [&str; 7] = ["cancel", "undo", "revert", "rollback", "reverse", "void", "revoke"];
+    let word = tool.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
+    WORDS.iter().any(|known| word.eq_ignore_ascii_case(known))
 }
 
 /// Whether an attempt may have had its effect.
