@@ -321,6 +321,20 @@ fn ignored_error_is_quiet_where_the_failure_is_answered() {
     }
 }
 
+#[test]
+fn ignored_error_is_quiet_where_the_order_of_steps_is_unknown() {
+    let folder = Folder::new();
+    for (node, status) in [("draft", "failed"), ("fetch", "completed"), ("sum", "completed")] {
+        let node_file = json!({"node_id": node, "status": status, "attempts": 1});
+        folder.file(&format!("nodes/{node}.json"), node_file.to_string());
+    }
+    let (nodes, config) = (folder.at("nodes"), folder.file("config.json", "{}"));
+    let args = ["diagnose", &nodes, "-c", &config, "-q", "--output", "json"];
+    let answer = Ran::of(agenteval().args(args)).json();
+    assert_eq!(answer["runs"], 1);
+    assert!(of(&answer, "ignored_error").is_empty(), "{answer:#}");
+}
+
 /// A run that ended at its limit of steps.
 fn limited(steps: &[Value]) -> Value {
     with(run("r", steps), json!({"status": "failed", "end_reason": "max_steps"}))
@@ -468,7 +482,8 @@ fn contradictory_record_fires_where_a_timeout_was_measured_at_no_time() {
     let fault = json!({"type": "timeout", "message": "no answer after 30000 ms"});
     let step = with(bad("fetch", json!(1), "x"), json!({"error": fault, "duration_ms": 120}));
     let place = (Some("r"), Some(1), Some(1), Some("fetch"));
-    let evidence = fires("contradictory_record", &none(), &[run("r", &[step.clone()])], place);
+    let evidence =
+        fires("contradictory_record", &none(), &[run("r", std::slice::from_ref(&step))], place);
     assert!(evidence.contains("30 s by its message"), "{evidence}");
     let right = with(step, json!({"duration_ms": 30_020}));
     misses("contradictory_record", &none(), &[run("r", &[right])]);

@@ -302,7 +302,7 @@ fn drawn_doc(drawn: &Draw, kind: UnitKind, sheet: &Path, key: &Path, left_out: u
         "do not open {} before the sheet is filled in: it holds the config's verdicts",
         key.display()
     ));
-    doc.command("score it", format!("agenteval review score {}", sheet.display()));
+    doc.command("score", format!("agenteval review score {}", sheet.display()));
     doc
 }
 

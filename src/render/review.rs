@@ -263,7 +263,7 @@ pub fn score_doc(page: &ScorePage<'_>) -> Doc {
     let score = page.score;
     let unit = page.key.unit.name();
     let mut doc = Doc::default();
-    doc.title(format!("{} of {} rated {unit} are scored", count(score.scored), count(score.rows)));
+    doc.title(format!("{} of {} drawn {unit} are scored", count(score.scored), count(score.rows)));
     doc.table(Table {
         columns: vec![
             Column::path("sheet"),

@@ -15,7 +15,7 @@ use super::interval::{Interval, NoInterval, check_level};
 use super::proportion::wilson;
 
 /// Counts or shares: the judge's verdict first (0 pass, 1 fail), then the person's.
-pub type Table = [[f64; 2]; 2];
+pub type VerdictTable = [[f64; 2]; 2];
 
 /// Rated rows of one stratum.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -23,7 +23,7 @@ pub struct RatedStratum {
     /// How many there are in the population, rated or not; above 0.
     pub size: f64,
     /// The rated ones.
-    pub cells: Table,
+    pub cells: VerdictTable,
 }
 
 /// A figure with its interval, or why there is none.
@@ -55,7 +55,7 @@ pub enum Uncorrected {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct JudgeAgreement {
     /// Shares of the population; they sum to 1.
-    pub shares: Table,
+    pub shares: VerdictTable,
     /// Share of equal verdicts; Wilson's interval with the effective number of rows.
     pub agreement: Estimate,
     /// Cohen's kappa (1960); `None` where both have one and the same verdict for all.
@@ -76,19 +76,19 @@ pub struct JudgeAgreement {
 #[derive(Clone, Copy)]
 struct Correct {
     value: f64,
-    z: Table,
+    z: VerdictTable,
 }
 
 /// What a set of strata comes to.
 struct Rated<'s> {
     strata: &'s [RatedStratum],
     all: f64,
-    shares: Table,
+    shares: VerdictTable,
     level: f64,
 }
 
 /// Rows of a table.
-fn rows(cells: &Table) -> f64 {
+fn rows(cells: &VerdictTable) -> f64 {
     cells.iter().flatten().sum()
 }
 
@@ -116,7 +116,7 @@ impl<'s> Rated<'s> {
 
     /// The variance of a figure with these derivatives; `None` where a stratum has one row alone, which
     /// tells no spread.
-    fn variance(&self, z: &Table) -> Option<f64> {
+    fn variance(&self, z: &VerdictTable) -> Option<f64> {
         let mut sum = 0.0;
         for stratum in self.strata {
             let n = rows(&stratum.cells);
@@ -136,7 +136,7 @@ impl<'s> Rated<'s> {
     /// A share of the rows in `domain` with Wilson's interval. The effective number of rows is that
     /// which gives the same variance, at most the rows themselves; where all are alike the variance says
     /// nothing, and it is Kish's: the square of the weights' sum over the sum of their squares.
-    fn share(&self, value: f64, z: &Table, domain: [[bool; 2]; 2]) -> Estimate {
+    fn share(&self, value: f64, z: &VerdictTable, domain: [[bool; 2]; 2]) -> Estimate {
         let (mut count, mut weights, mut squares) = (0.0, 0.0, 0.0);
         for stratum in self.strata {
             let weight = stratum.size / rows(&stratum.cells);
@@ -268,7 +268,7 @@ pub fn judge_agreement(strata: &[RatedStratum], level: f64) -> Option<JudgeAgree
 /// Cohen's kappa of two raters over the same rows, and the share on which they agree; `None` without
 /// rows. The kappa is `None` where both give all rows one and the same verdict.
 #[must_use]
-pub fn rater_agreement(cells: Table, level: f64) -> Option<(Estimate, Option<Estimate>)> {
+pub fn rater_agreement(cells: VerdictTable, level: f64) -> Option<(Estimate, Option<Estimate>)> {
     let strata = [RatedStratum { size: rows(&cells), cells }];
     let rated = Rated::of(&strata, level)?;
     Some((rated.agreement(), rated.kappa()))

@@ -37,8 +37,8 @@ mod task_tests;
 mod time_horizon;
 
 pub use agreement::{
-    Estimate, JudgeAgreement, RatedStratum, Uncorrected, corrected_rate, judge_agreement,
-    rater_agreement,
+    Estimate, JudgeAgreement, RatedStratum, Uncorrected, VerdictTable, corrected_rate,
+    judge_agreement, rater_agreement,
 };
 pub use bootstrap::{Bca, bca, bca_ratio, leave_one_out, ratio_of_drawn};
 pub use categories::{bootstrap_tv, g_statistic, jensen_shannon_distance, total_variation};
