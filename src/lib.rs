@@ -13,6 +13,7 @@ pub mod diagnose;
 pub mod evaluate;
 pub mod exit;
 pub mod expr;
+pub mod failures;
 pub mod horizon;
 pub mod ingest;
 pub mod metrics;

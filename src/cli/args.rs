@@ -4,6 +4,7 @@ mod against;
 mod budgets;
 mod convert;
 mod diagnose;
+mod failures;
 mod horizon;
 mod map;
 mod report;
@@ -18,6 +19,7 @@ pub(crate) use against::*;
 pub(crate) use budgets::{BudgetsArgs, ReadinessArgs};
 pub(crate) use convert::{Convert, Query, To};
 pub(crate) use diagnose::{DiagnoseArgs, DiagnoseForm};
+pub(crate) use failures::*;
 pub(crate) use horizon::{HorizonArgs, Preset, Weights};
 pub(crate) use map::{Map, MapCommand};
 pub(crate) use report::Report;
@@ -88,6 +90,8 @@ pub(crate) enum Command {
     Readiness(ReadinessArgs),
     /// Let people rate runs or steps blind, and tell how far the config agrees with them
     Review(Review),
+    /// Keep failed runs as a library of files to commit, and tell when one is back
+    Failures(FailuresArgs),
     /// Tell how many tasks and trials it takes to see an effect
     Plan(Plan),
     /// Show a regression that is caught, on bundled runs

@@ -17,6 +17,7 @@ mod demo;
 mod diagnose;
 mod each;
 mod explain;
+mod failures;
 mod gate;
 mod horizon;
 mod init;
@@ -78,6 +79,12 @@ impl From<crate::baseline::BaselineError> for Failure {
     }
 }
 
+impl From<crate::failures::LibraryError> for Failure {
+    fn from(error: crate::failures::LibraryError) -> Self {
+        Self::usage(error.to_string())
+    }
+}
+
 type Outcome = Result<Status, Failure>;
 
 /// Runs the command line of this process.
@@ -135,6 +142,7 @@ fn dispatch(args: Args) -> Outcome {
         Command::Budgets(budgets) => budgets::run(&budgets, &args.global),
         Command::Readiness(readiness) => budgets::ready(&readiness, &args.global),
         Command::Diagnose(diagnose) => diagnose::run(&diagnose, &args.global),
+        Command::Failures(failures) => failures::run(&failures.command, &args.global),
         Command::Horizon(horizon) => horizon::run(&horizon, &args.global),
         Command::Review(review) => review::run(&review.command, &args.global),
         Command::Plan(plan) => plan::run(&plan, &args.global),

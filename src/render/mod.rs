@@ -14,6 +14,8 @@ mod csv;
 mod diagnose;
 mod doc;
 mod explain;
+mod failure_check;
+mod failures;
 mod figures;
 mod finding;
 mod gate;
@@ -29,6 +31,7 @@ mod mask;
 mod number;
 mod plan;
 mod query;
+mod regressions;
 mod report;
 mod review;
 mod safe;
@@ -52,6 +55,11 @@ pub use diagnose::{
 };
 pub use doc::{Align, Block, Column, Doc, Fit, Table};
 pub use explain::{ExplainWire, PartWire, explanation_doc};
+pub use failure_check::{FailureCheckPage, FailureCheckWire, failure_check_doc, failure_check_wire};
+pub use failures::{
+    CollectedPage, CollectedWire, FailureListWire, FailureWire, collected_doc, collected_wire,
+    failure_doc, failure_list_doc, failure_list_wire, failure_wire,
+};
 pub use figures::{FigureLine, analysis_doc, figure_lines, figure_value, threshold_line};
 pub use gate::{GateContext, gate_doc, head as gate_line};
 pub use gate_json::{GateReport, gate_wire};
@@ -69,6 +77,7 @@ pub use mask::mask;
 pub use number::{bytes, count, percent, plain, seconds};
 pub use plan::{PlanWire, plan_doc, plan_wire};
 pub use query::{grid_csv, grid_doc, grid_json, grid_lines};
+pub use regressions::{regressions_csv, regressions_json, regressions_ndjson};
 pub use report::{
     AnalyzeReport, ConfigWire, FigureWire, FilterWire, InputWire, ReportParts, ThresholdWire,
     WarningWire, figure_wire, report_wire, threshold_wire,
