@@ -49,7 +49,9 @@ impl Annotation {
                 return refuse("the note is empty; say what is known, in a line");
             }
             if note.len() > MAX_NOTE {
-                return refuse(format!("the note has more than {MAX_NOTE} bytes; say it in a line"));
+                return refuse(format!(
+                    "the note has more than {MAX_NOTE} bytes; say it in a line"
+                ));
             }
             if !failure.notes.contains(&note) {
                 failure.notes.push(note);
@@ -86,7 +88,11 @@ impl Annotation {
             ("fixed", None) => Status::Fixed,
             ("quarantined", until) => match until.or(before_until) {
                 Some(day) => Status::Quarantined(day),
-                None => return refuse("a quarantine has an end; add its last day as --until 2026-03-31"),
+                None => {
+                    return refuse(
+                        "a quarantine has an end; add its last day as --until 2026-03-31",
+                    );
+                }
             },
             (word, Some(_)) if Status::WORDS.contains(&word) => {
                 return refuse(format!("--until belongs to --status quarantined, not to {word}"));
@@ -163,10 +169,7 @@ mod tests {
     #[test]
     fn json_loses_its_space_and_nothing_else() {
         let json = "{ \"a b\" : [ 1.0, 123456789012345678901234567890 ],\n\"q\\\" x\": \"\\\\\" }";
-        assert_eq!(
-            compact(json),
-            r#"{"a b":[1.0,123456789012345678901234567890],"q\" x":"\\"}"#
-        );
+        assert_eq!(compact(json), r#"{"a b":[1.0,123456789012345678901234567890],"q\" x":"\\"}"#);
     }
 
     #[test]

@@ -134,7 +134,9 @@ impl KnownFailure {
             ("fixed", None) => Status::Fixed,
             ("quarantined", Some(day)) => match Day::parse(day) {
                 Some(day) => Status::Quarantined(day),
-                None => return fail(at("until"), "`until` is no day such as 2026-03-31".to_owned()),
+                None => {
+                    return fail(at("until"), "`until` is no day such as 2026-03-31".to_owned());
+                }
             },
             ("quarantined", None) => {
                 let reason = "a quarantine has an end: write `until`, a day such as 2026-03-31";
@@ -165,7 +167,10 @@ impl KnownFailure {
             if !is_key(&run.key) {
                 let shown: String = run.key.chars().take(80).collect();
                 let line = 1 + text.lines().position(|line| line.contains(&run.key)).unwrap_or(0);
-                return fail(line, format!("the key `{shown}` of a run is no 12 hex digits; {RESTORE}"));
+                return fail(
+                    line,
+                    format!("the key `{shown}` of a run is no 12 hex digits; {RESTORE}"),
+                );
             }
             let one = SeenRun { label: run.run, attempts: run.attempts };
             seen.run(&run.key, one, None, None);
@@ -228,7 +233,8 @@ fn is_key(key: &str) -> bool {
 /// Why a text could not be read, without its place.
 fn why(error: &serde_json::Error) -> String {
     let text = error.to_string();
-    let bare = text.rfind(" at line ").map_or(text.as_str(), |at| text.get(..at).unwrap_or_default());
+    let bare =
+        text.rfind(" at line ").map_or(text.as_str(), |at| text.get(..at).unwrap_or_default());
     if error.is_eof() {
         return format!("the file breaks off; {RESTORE}");
     }

@@ -251,9 +251,12 @@ fn unusable(path: &Path, reason: &str) -> LibraryError {
 fn same(new: &[u8], old: &[u8]) -> bool {
     new == old
         || (old.contains(&b'\r')
-            && new.iter().eq(old.iter().zip(old.iter().skip(1).map(Some).chain([None])).filter_map(
-                |(byte, next)| (!(*byte == b'\r' && next == Some(&b'\n'))).then_some(byte),
-            )))
+            && new.iter().eq(old
+                .iter()
+                .zip(old.iter().skip(1).map(Some).chain([None]))
+                .filter_map(|(byte, next)| {
+                    (!(*byte == b'\r' && next == Some(&b'\n'))).then_some(byte)
+                })))
 }
 
 /// Refuses a place that is taken by something else than this library's file.

@@ -29,20 +29,52 @@ const QUOTED: usize = 300;
 
 /// Words that have a digit in them and are words still.
 const WORDS: [&str; 30] = [
-    "base32", "base64", "e2e", "ec2", "float32", "float64", "h2", "h264", "http1", "http2", "http3",
-    "i18n", "int16", "int32", "int64", "ipv4", "ipv6", "k8s", "md5", "mp3", "mp4", "oauth2", "p2p",
-    "s3", "sha1", "sha256", "sha512", "utf16", "utf8", "x509",
+    "base32", "base64", "e2e", "ec2", "float32", "float64", "h2", "h264", "http1", "http2",
+    "http3", "i18n", "int16", "int32", "int64", "ipv4", "ipv6", "k8s", "md5", "mp3", "mp4",
+    "oauth2", "p2p", "s3", "sha1", "sha256", "sha512", "utf16", "utf8", "x509",
 ];
 
 const MONTHS: [&str; 23] = [
-    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec", "January",
-    "February", "March", "April", "June", "July", "August", "September", "October", "November",
+    "Jan",
+    "Feb",
+    "Mar",
+    "Apr",
+    "May",
+    "Jun",
+    "Jul",
+    "Aug",
+    "Sep",
+    "Oct",
+    "Nov",
+    "Dec",
+    "January",
+    "February",
+    "March",
+    "April",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
     "December",
 ];
 
 const DAYS: [&str; 14] = [
-    "Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun", "Monday", "Tuesday", "Wednesday", "Thursday",
-    "Friday", "Saturday", "Sunday",
+    "Mon",
+    "Tue",
+    "Wed",
+    "Thu",
+    "Fri",
+    "Sat",
+    "Sun",
+    "Monday",
+    "Tuesday",
+    "Wednesday",
+    "Thursday",
+    "Friday",
+    "Saturday",
+    "Sunday",
 ];
 
 /// A part of a message.
@@ -142,7 +174,8 @@ fn plain<'m>(text: &'m str, tokens: &mut Vec<Token<'m>>) {
         let drive = opened.len() == 1
             && opened.as_bytes()[0].is_ascii_alphabetic()
             && matches!(bytes.get(at + 1), Some(b'\\' | b'/'));
-        let windows = is_windows(opened) || (opened.is_empty() && bytes.get(at + 1) == Some(&b'\\'))
+        let windows = is_windows(opened)
+            || (opened.is_empty() && bytes.get(at + 1) == Some(&b'\\'))
             || opened == "\\";
         let parting = match c {
             ',' => !between_digits,
@@ -215,8 +248,7 @@ fn chunk<'m>(whole: &'m str, tokens: &mut Vec<Token<'m>>) {
 fn is_email(chunk: &str) -> bool {
     let Some((local, domain)) = chunk.split_once('@') else { return false };
     let plain = |text: &str| {
-        !text.is_empty()
-            && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"._%+-".contains(&b))
+        !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"._%+-".contains(&b))
     };
     plain(local) && plain(domain) && domain.contains('.')
 }
@@ -292,9 +324,10 @@ fn word<'m>(piece: &'m str, after: &[u8], first: usize, tokens: &[Token<'m>]) ->
     };
     if digits == 0 {
         let hex = piece.len() >= 8 && piece.bytes().all(|b| b.is_ascii_hexdigit());
-        let mixed = piece.as_bytes().windows(2).any(|pair| {
-            pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase()
-        });
+        let mixed = piece
+            .as_bytes()
+            .windows(2)
+            .any(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase());
         // Ids may have `-` and `_` inside; a word behind a number is written in one case.
         let tail = joined && (mixed || piece.len() == 1);
         return if hex || tail { Token::Hole(NUMBER) } else { Token::Word(piece) };
@@ -374,7 +407,8 @@ fn dates(tokens: &mut [Token<'_>]) {
     };
     for at in 0..tokens.len() {
         let Some(Token::Word(word)) = tokens.get(at) else { continue };
-        let month = MONTHS.contains(word) && (beside(tokens, at, true) || beside(tokens, at, false));
+        let month =
+            MONTHS.contains(word) && (beside(tokens, at, true) || beside(tokens, at, false));
         let half = matches!(*word, "AM" | "PM" | "am" | "pm") && beside(tokens, at, false);
         if month || half {
             tokens[at] = Token::Hole(NUMBER);
@@ -422,8 +456,7 @@ fn spell(tokens: &[Token<'_>]) -> String {
 
 /// Whether what stands between two placeholders makes a list, a time or an id of them.
 fn joins(gap: &str) -> bool {
-    matches!(gap.trim_matches(' '), "" | ",")
-        || matches!(gap, "-" | "_" | "." | ":" | "+" | "/")
+    matches!(gap.trim_matches(' '), "" | ",") || matches!(gap, "-" | "_" | "." | ":" | "+" | "/")
 }
 
 /// Puts one placeholder for each quoted value, quotes and all, that holds one and no words apart.
@@ -505,7 +538,10 @@ mod tests {
             ("field 'city_7' is missing", "field <value> is missing"),
             ("field 'city' is missing", "field 'city' is missing"),
             ("can't read it, don't try", "can't read it, don't try"),
-            ("{\"message\": \"limit of 10 for org-a1b2\"}", "{\"message\": \"limit of <#> for org-<#>\"}"),
+            (
+                "{\"message\": \"limit of 10 for org-a1b2\"}",
+                "{\"message\": \"limit of <#> for org-<#>\"}",
+            ),
             ("status code 404", "status code 404"),
             ("HTTP/1.1 503 Service Unavailable", "HTTP/<#> 503 Service Unavailable"),
             ("[Errno 13] Permission denied: 'x'", "[Errno 13] Permission denied: 'x'"),

@@ -2,7 +2,6 @@
 //! conflict shows lines that people can read.
 
 use serde::Serialize;
-use serde_json::{Map, Value};
 
 use super::excerpt::{Excerpt, ExcerptStep};
 use super::failure::KnownFailure;
@@ -111,15 +110,4 @@ fn list(out: &mut String, key: &str, lines: Vec<String>) {
 /// Compact JSON; texts cannot fail to be.
 fn json<T: Serialize + ?Sized>(value: &T) -> String {
     serde_json::to_string(value).unwrap_or_else(|_| "null".to_owned())
-}
-
-impl KnownFailure {
-    /// The keys and values of its file, for programs.
-    #[must_use]
-    pub fn to_json(&self) -> Map<String, Value> {
-        match serde_json::from_slice(&self.to_bytes()) {
-            Ok(Value::Object(map)) => map,
-            _ => Map::new(),
-        }
-    }
 }

@@ -55,10 +55,12 @@ pub use diagnose::{
 };
 pub use doc::{Align, Block, Column, Doc, Fit, Table};
 pub use explain::{ExplainWire, PartWire, explanation_doc};
-pub use failure_check::{FailureCheckPage, FailureCheckWire, failure_check_doc, failure_check_wire};
+pub use failure_check::{
+    FailureCheckPage, FailureCheckWire, failure_check_doc, failure_check_wire,
+};
 pub use failures::{
-    CollectedPage, CollectedWire, FailureListWire, FailureWire, collected_doc, collected_wire,
-    failure_doc, failure_list_doc, failure_list_wire, failure_wire,
+    CollectedPage, CollectedWire, FailureListWire, collected_doc, collected_wire, failure_doc,
+    failure_list_doc, failure_list_wire,
 };
 pub use figures::{FigureLine, analysis_doc, figure_lines, figure_value, threshold_line};
 pub use gate::{GateContext, gate_doc, head as gate_line};

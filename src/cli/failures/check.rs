@@ -36,8 +36,8 @@ pub(super) fn run(args: &FailuresCheck, global: &Global) -> Outcome {
     let set = gather(&args.input, global, &output, &gatherer, false)?;
     let (found, failed_runs) = gatherer.finish()?;
     let checked = check(&library, &found, &today);
-    let fails = checked.fails()
-        || (args.new == NewFailures::Fail && checked.count(Finding::New) > 0);
+    let fails =
+        checked.fails() || (args.new == NewFailures::Fail && checked.count(Finding::New) > 0);
     let page = FailureCheckPage {
         check: &checked,
         runs: set.rows.len() as u64,

@@ -5,6 +5,7 @@ mod export;
 
 use std::io::Read as _;
 use std::path::Path;
+use std::sync::Mutex;
 
 use super::args::{
     FailuresAnnotate, FailuresCollect, FailuresCommand, FailuresList, FailuresShow, Global, Input,
@@ -18,9 +19,8 @@ use crate::exit::Status;
 use crate::failures::{Annotation, Gatherer, Library, corrected};
 use crate::render::{
     CollectedPage, collected_doc, collected_wire, failure_doc, failure_list_doc, failure_list_wire,
-    failure_wire, one_line, pretty_json,
+    one_line, pretty_json,
 };
-use std::sync::Mutex;
 
 /// Bytes that a corrected output may have before it is looked at.
 const MAX_OUTPUT: u64 = 1 << 20;
@@ -168,11 +168,9 @@ fn show(args: &FailuresShow, global: &Global) -> Outcome {
         return Err(Failure::usage(format!("there is no failure `{id}`")));
     };
     let file = library.file(&id).map(|file| file.display().to_string()).unwrap_or_default();
-    output::emit(
-        &Forms::page(&|| failure_doc(failure, &file), &|| pretty_json(&failure_wire(failure, &file))),
-        &output,
-        global,
-    )?;
+    // The file itself: programs read one form, not two.
+    let json = || String::from_utf8_lossy(&failure.to_bytes()).into_owned();
+    output::emit(&Forms::page(&|| failure_doc(failure, &file), &json), &output, global)?;
     Ok(Status::Done)
 }
 
@@ -210,9 +208,8 @@ fn annotate(args: &FailuresAnnotate) -> Outcome {
 
 /// A corrected output from a file.
 fn read_output(path: &Path) -> Result<(String, bool), Failure> {
-    let fail = |reason: String| {
-        Failure::usage(format!("--corrected-output {}: {reason}", path.display()))
-    };
+    let fail =
+        |reason: String| Failure::usage(format!("--corrected-output {}: {reason}", path.display()));
     let mut bytes = Vec::new();
     std::fs::File::open(path)
         .and_then(|file| file.take(MAX_OUTPUT).read_to_end(&mut bytes))
