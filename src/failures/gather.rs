@@ -3,7 +3,6 @@
 //! Owns which failures a run has, and by what a run is known again.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fmt::Write as _;
 use std::sync::Mutex;
 
 use super::LibraryError;
@@ -236,7 +235,7 @@ fn run_key(run: &Trajectory<'_>) -> String {
     let mut put = |part: Option<&str>| {
         // The length parts them, whatever they hold.
         let part = part.unwrap_or("\u{0}");
-        drop(write!(text, "{}:{part}\n", part.len()));
+        text += &format!("{}:{part}\n", part.len());
     };
     for part in [&run.run_id, &run.task_id, &run.trial, &run.agent, &run.model] {
         put(part.as_deref());

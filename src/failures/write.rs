@@ -1,5 +1,7 @@
 //! From a failure to the bytes of its file: a key a line, a list's element a line, so that a merge
-//! conflict shows lines that people can read.
+//! conflict shows lines that people can read. What two branches are likely to change both (times and
+//! counts, tasks, runs, the excerpt) has four lines or more between that seldom change: git makes one
+//! conflict of those that are nearer.
 
 use serde::Serialize;
 
@@ -19,20 +21,20 @@ impl KnownFailure {
         optional(&mut out, "tool", signature.tool.as_deref());
         entry(&mut out, "where", &signature.place);
         entry(&mut out, "template", &signature.template);
+        optional(&mut out, "first_seen", seen.first_seen().as_deref());
+        optional(&mut out, "last_seen", seen.last_seen().as_deref());
+        number(&mut out, "runs", seen.runs.count());
+        number(&mut out, "attempts", seen.attempts());
         entry(&mut out, "status", self.status.name());
         optional(&mut out, "until", self.status.until().map(ToString::to_string).as_deref());
         list(&mut out, "notes", self.notes.iter().map(|note| json(note)).collect());
         let corrected = self.corrected_output.as_deref().unwrap_or("null");
         out.push_str(&format!("  \"corrected_output\": {corrected},\n"));
-        optional(&mut out, "first_seen", seen.first_seen().as_deref());
-        optional(&mut out, "last_seen", seen.last_seen().as_deref());
-        number(&mut out, "runs", seen.runs.count());
-        number(&mut out, "attempts", seen.attempts());
         let tasks = seen.task_names();
         list(&mut out, "tasks", tasks.iter().map(|task| json(*task)).collect());
         number(&mut out, "tasks_beyond", seen.tasks.beyond());
-        list(&mut out, "runs_seen", runs(seen));
         number(&mut out, "runs_beyond", seen.runs.beyond());
+        list(&mut out, "runs_seen", runs(seen));
         excerpt(&mut out, seen.excerpt.as_ref());
         out.push_str("}\n");
         out.into_bytes()
@@ -60,11 +62,11 @@ fn excerpt(out: &mut String, excerpt: Option<&Excerpt>) {
     };
     out.push_str("  \"excerpt\": {\n");
     let mut put = |key: &str, value: String| out.push_str(&format!("    \"{key}\": {value},\n"));
+    put("outcome", json(&excerpt.outcome));
+    put("end_reason", json(&excerpt.end_reason));
     put("run", json(&excerpt.run));
     put("key", json(&excerpt.key));
     put("task", json(&excerpt.task));
-    put("outcome", json(&excerpt.outcome));
-    put("end_reason", json(&excerpt.end_reason));
     let lines: Vec<String> =
         excerpt.steps.iter().map(|step| format!("\n      {}", line(step))).collect();
     let end = if lines.is_empty() { "" } else { "\n    " };
