@@ -4,7 +4,6 @@
 //! asked for.
 
 use crate::evaluate::{ContentKind, Contents, Timeline, TimelineAttempt, TimelineStep, Verdict};
-use crate::model::Trajectory;
 
 use super::signature::{bounded, label};
 
@@ -77,33 +76,31 @@ impl Excerpt {
 
     /// The steps around one that failed, else the last ones of the run.
     pub(super) fn of(
-        run: &Trajectory<'_>,
         timeline: &Timeline,
         at: Option<usize>,
-        content: bool,
+        contents: &Contents,
     ) -> Vec<ExcerptStep> {
         let steps = &timeline.steps;
         let (from, to) = match at {
             Some(at) => (at.saturating_sub(AROUND), (at + AROUND + 1).min(steps.len())),
             None => (steps.len().saturating_sub(LAST), steps.len()),
         };
-        let contents = if content { Contents::of(run) } else { Contents::default() };
         let mut out = Vec::new();
         for step in steps.get(from..to).unwrap_or_default() {
             let skip = step.attempts.len().saturating_sub(MOST_ATTEMPTS);
             let kept = step.attempts.iter().skip(skip);
-            out.extend(kept.map(|attempt| one(step, attempt, &contents)));
+            out.extend(kept.map(|attempt| one(step, attempt, contents)));
         }
         out
     }
 }
 
 fn one(step: &TimelineStep, attempt: &TimelineAttempt, contents: &Contents) -> ExcerptStep {
+    // Texts are in the order of records and kinds.
     let said = |kind: ContentKind| {
-        let found = contents
-            .texts
-            .iter()
-            .find(|text| text.record == Some(attempt.record) && text.kind == kind)?;
+        let key = (Some(attempt.record), kind);
+        let at = contents.texts.partition_point(|text| (text.record, text.kind) < key);
+        let found = contents.texts.get(at).filter(|text| (text.record, text.kind) == key)?;
         Some(bounded(&found.text, MOST_CONTENT)).filter(|_| !attempt.implied)
     };
     let message = attempt.error_message.as_deref().map(|text| bounded(text, MOST_MESSAGE));

@@ -9,7 +9,7 @@ use super::LibraryError;
 use super::excerpt::{Excerpt, reason};
 use super::seen::{Seen, SeenRun};
 use super::signature::{Signature, digest, label};
-use crate::evaluate::{Outcome, Timeline, TimelineStep, Verdict};
+use crate::evaluate::{Contents, Outcome, Timeline, TimelineStep, Verdict};
 use crate::model::{Place, RetrySource, Stamp, Time, Trajectory};
 
 /// Signatures that are kept; more are an error, and nothing is written.
@@ -89,6 +89,8 @@ impl Gatherer {
                 })
                 .collect()
         };
+        let wants = self.content && wanted.iter().any(|(.., excerpt)| *excerpt);
+        let contents = if wants { Contents::of(run) } else { Contents::default() };
         for (id, signature, found, excerpt) in wanted {
             let mut seen = Seen::default();
             let seen_run = SeenRun { label: name.clone(), attempts: found.attempts };
@@ -100,7 +102,7 @@ impl Gatherer {
                     task: row.task_id.as_deref().map(label).filter(|task| !task.is_empty()),
                     outcome: row.outcome.name().to_owned(),
                     end_reason: reason(timeline),
-                    steps: Excerpt::of(run, timeline, found.at, self.content),
+                    steps: Excerpt::of(timeline, found.at, &contents),
                 });
             }
             let step = found.at.and_then(|at| timeline.steps.get(at)).map(|step| step.position);

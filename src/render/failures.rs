@@ -232,22 +232,22 @@ pub fn failure_doc(failure: &KnownFailure, file: &str) -> Doc {
         (Some(first), Some(last)) => format!("{first} to {last}"),
         _ => "no time is recorded".to_owned(),
     };
-    let mut facts = vec![
-        ("status", status(&failure.status)),
-        ("where", signature.place.clone()),
-        ("template", signature.template.clone()),
-        (
-            "seen",
-            format!(
-                "in {about}{} runs of {} tasks, {about}{} failed attempts",
-                count(seen.runs.count()),
-                count(seen.tasks.count()),
-                count(seen.attempts())
-            ),
-        ),
-        ("times", times),
-        ("tasks", named(seen.task_names().into_iter(), seen.tasks.count())),
-    ];
+    let attempts = match seen.attempts() {
+        0 => String::new(),
+        attempts => format!(", {about}{}", number(attempts, "failed attempt")),
+    };
+    let runs = format!(
+        "in {about}{} of {}{attempts}",
+        number(seen.runs.count(), "run"),
+        number(seen.tasks.count(), "task")
+    );
+    let mut facts = vec![("status", status(&failure.status)), ("where", signature.place.clone())];
+    if !signature.template.is_empty() {
+        facts.push(("template", signature.template.clone()));
+    }
+    facts.push(("seen", runs));
+    facts.push(("times", times));
+    facts.push(("tasks", named(seen.task_names().into_iter(), seen.tasks.count())));
     let mut runs: Vec<&str> = seen.runs.kept().map(|(_, run)| run.label.as_str()).collect();
     runs.sort_unstable();
     facts.push(("runs", named(runs.into_iter(), seen.runs.count())));
@@ -297,6 +297,10 @@ fn step(step: &ExcerptStep) -> Vec<String> {
         text(&step.error),
         text(&step.message),
     ]
+}
+
+fn number(number: u64, what: &str) -> String {
+    format!("{} {what}{}", count(number), if number == 1 { "" } else { "s" })
 }
 
 fn named<'n>(names: impl Iterator<Item = &'n str>, all: u64) -> String {
