@@ -359,3 +359,29 @@ fn a_prefix_that_names_several_or_none_is_told_with_what_is_near() {
     let said = library.resolve(&pair[0][..1]).expect_err("several").to_string();
     assert!(said.contains(pair[1]) && said.contains("write more"), "{said}");
 }
+
+/// Git may give files the line ends of Windows: that alone is no change.
+#[test]
+fn line_ends_of_windows_are_no_change_and_no_fault() {
+    let place = folder();
+    let runs = [failing("a", "t", "lost")];
+    collect(place.path(), &runs).expect("collected");
+    for (name, bytes) in files(place.path()) {
+        let text = String::from_utf8(bytes).expect("UTF-8").replace('\n', "\r\n");
+        std::fs::write(place.path().join(name), text).expect("written");
+    }
+    let before = files(place.path());
+    assert_eq!(collect(place.path(), &runs).expect("collected"), (0, 0));
+    assert_eq!(files(place.path()), before);
+    assert_eq!(collect(place.path(), &[failing("b", "t", "lost")]).expect("collected"), (0, 1));
+}
+
+#[test]
+fn two_files_of_one_failure_are_told() {
+    let place = folder();
+    collect(place.path(), &[failing("a", "t", "lost")]).expect("collected");
+    let (name, bytes) = files(place.path()).pop_first().expect("one");
+    std::fs::write(place.path().join("copy.json"), bytes).expect("written");
+    let said = Library::load(place.path()).expect_err("two").to_string();
+    assert!(said.contains(&name) && said.contains("copy.json"), "{said}");
+}

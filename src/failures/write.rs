@@ -27,7 +27,7 @@ impl KnownFailure {
         number(&mut out, "attempts", seen.attempts());
         entry(&mut out, "status", self.status.name());
         optional(&mut out, "until", self.status.until().map(ToString::to_string).as_deref());
-        list(&mut out, "notes", self.notes.iter().map(|note| json(note)).collect());
+        list(&mut out, "notes", self.notes.iter().map(json).collect());
         let corrected = self.corrected_output.as_deref().unwrap_or("null");
         out.push_str(&format!("  \"corrected_output\": {corrected},\n"));
         let tasks = seen.task_names();
