@@ -244,6 +244,10 @@ mod tests {
             ("no answer after 30000 ms", "no answer after <#> ms"),
             ("search_kb: timed out after 30 s", "search_kb: timed out after <#> s"),
             ("user 550e8400-e29b-41d4-a716-446655440000 not found", "user <#> not found"),
+            (
+                "a 550e8400-e29b-abcd-abcd-446655440000/550e8400-e29b-abcd-abcd-446655440000 b",
+                "a <#> b",
+            ),
             ("order #D-20014 not found", "order #D-<#> not found"),
             ("订单12345不存在", "订单<#>不存在"),
             ("订单１２３不存在", "订单<#>不存在"),

@@ -16,11 +16,12 @@ const WORDS: [&str; 25] = [
 pub(super) fn words<'m>(chunk: &'m str, tokens: &mut Vec<Token<'m>>) {
     let first = tokens.len();
     let mut at = 0;
-    let uuid = uuid(chunk);
+    let mut uuid = find_uuid(chunk, 0);
     while let Some(rest) = chunk.get(at..).filter(|rest| !rest.is_empty()) {
-        if let Some(uuid) = uuid.as_ref().filter(|uuid| uuid.start == at) {
+        if let Some(found) = uuid.take_if(|found| found.start == at) {
             tokens.push(Token::Hole(NUMBER));
-            at = uuid.end;
+            at = found.end;
+            uuid = find_uuid(chunk, at);
             continue;
         }
         let length = rest.bytes().take_while(u8::is_ascii_alphanumeric).count();
@@ -106,8 +107,8 @@ fn is_code(number: &str, tokens: &[Token<'_>]) -> bool {
     }
 }
 
-/// Where an id of the form 8-4-4-4-12 is.
-fn uuid(chunk: &str) -> Option<Range<usize>> {
+/// Where the next id of the form 8-4-4-4-12 is.
+fn find_uuid(chunk: &str, from: usize) -> Option<Range<usize>> {
     const DASHES: [usize; 4] = [8, 13, 18, 23];
     let bytes = chunk.as_bytes();
     let is = |at: usize| {
@@ -119,6 +120,7 @@ fn uuid(chunk: &str) -> Option<Range<usize>> {
         let closed = !bytes.get(at + 36).is_some_and(u8::is_ascii_alphanumeric);
         (sound && closed).then_some(at..at + 36)
     };
-    let begins = (0..bytes.len()).filter(|at| *at == 0 || !bytes[at - 1].is_ascii_alphanumeric());
+    let begins =
+        (from..bytes.len()).filter(|at| *at == 0 || !bytes[at - 1].is_ascii_alphanumeric());
     begins.filter_map(is).next()
 }
