@@ -20,7 +20,7 @@ pub(super) fn run(args: &BudgetsArgs, global: &Global) -> Outcome {
         )));
     }
     let loaded = Loaded::config(&args.input.reading, global)?;
-    let (mut set, _) = runs::read(
+    let (set, _) = runs::read(
         &args.input.paths,
         &args.input.reading,
         global,
@@ -55,7 +55,7 @@ pub(super) fn ready(args: &ReadinessArgs, global: &Global) -> Outcome {
         )));
     }
     let loaded = Loaded::config(&args.input.reading, global)?;
-    let (mut set, found) = runs::read(
+    let (set, found) = runs::read(
         &args.input.paths,
         &args.input.reading,
         global,

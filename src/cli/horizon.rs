@@ -36,7 +36,7 @@ pub(super) fn run(args: &HorizonArgs, global: &Global) -> Outcome {
         return Err(Failure::usage(format!("--at {share}: give a share between 0 and 1")));
     }
     let loaded = Loaded::config(&args.reading, global)?;
-    let (mut set, _) =
+    let (set, _) =
         runs::read(&args.paths, &args.reading, global, &loaded, &output, &|judge, state, run| {
             (judge.row(state, run), ())
         })?;

@@ -160,8 +160,7 @@ pub fn steps(timeline: &Timeline) -> Vec<StepFact> {
 
 /// The shape of a JSON value, at one level: its type, and for an object its keys with their types, sorted.
 /// JSON inside a string is looked into.
-#[must_use]
-pub fn shape(text: &str) -> String {
+pub(super) fn shape(text: &str) -> String {
     let text = text.trim();
     if text.starts_with('"') {
         let Ok(inner) = serde_json::from_str::<String>(text) else { return "text".to_owned() };

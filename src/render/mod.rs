@@ -39,6 +39,7 @@ mod sarif;
 mod show;
 mod sides_json;
 mod text;
+mod time_horizon;
 
 pub use baseline::{
     BaselineWire, BaselinesWire, ListedWire, baseline_doc, baseline_wire, baselines_doc,
@@ -66,10 +67,7 @@ pub use figures::{FigureLine, analysis_doc, figure_lines, figure_value, threshol
 pub use gate::{GateContext, gate_doc, head as gate_line};
 pub use gate_json::{GateReport, gate_wire};
 pub use github::gate_annotations;
-pub use horizon::{
-    HorizonWire, PerStepWire, TimeHorizonsWire, horizon_doc, horizon_wire, per_step_doc,
-    per_step_wire, time_horizons_doc, time_horizons_wire,
-};
+pub use horizon::{HorizonWire, horizon_doc, horizon_wire};
 pub use html::{Page, PageRun, Stamp, page};
 pub use inspect::{FileWire, InspectWire, IssueWire, TokensWire, inspect_doc};
 pub use json::{compact_json, pretty_json};
@@ -89,3 +87,7 @@ pub use safe::{one_line, shorten, shorten_start, wrap};
 pub use sarif::{SarifLog, gate_sarif};
 pub use show::{TimelineWire, timeline_doc, timeline_wire};
 pub use text::{Style, text};
+pub use time_horizon::{
+    PerStepWire, TimeHorizonsWire, per_step_doc, per_step_wire, time_horizons_doc,
+    time_horizons_wire,
+};

@@ -60,7 +60,7 @@ pub fn fit_share(points: &[SharePoint], link: Link, ridge: f64) -> Option<ShareF
         .iter()
         .all(|p| p.x.is_finite() && p.weight.is_finite() && p.weight >= 0.0 && p.passed >= 0.0);
     let points: Vec<SharePoint> = points.iter().copied().filter(|p| p.weight > 0.0).collect();
-    if !usable || !(ridge >= 0.0) || !has_optimum(&points, ridge) {
+    if !usable || ridge < 0.0 || ridge.is_nan() || !has_optimum(&points, ridge) {
         return None;
     }
     let total: f64 = points.iter().map(|p| p.weight).sum();

@@ -135,6 +135,7 @@ fn attempt(attempt: Attempt<'_>) -> Attempt<'static> {
         cost_usd: attempt.cost_usd,
         turn: attempt.turn,
         raw: attempt.raw.map(owned),
+        bytes: attempt.bytes,
     }
 }
 

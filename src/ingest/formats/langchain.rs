@@ -10,7 +10,7 @@ use std::collections::HashSet;
 
 use serde_json::value::RawValue;
 
-use super::message_lists::{
+use super::message_dumps::{
     Dialect, List, Listed, MessageLists, count, first_element, hidden_error, id_hash,
     tell_unreadable, told_error, words,
 };

@@ -387,6 +387,7 @@ impl<'a> WireStep<'a> {
             error: self.error.0.map(|error| ErrorInfo { origin, ..error }),
             status_decides: self.status_decides.0,
             turn: self.model_turn.0,
+            bytes: None,
             nested_in: number(&self.nested_in, "nested_in")?,
             started_at: self.started_at.stamp(),
             ended_at: self.ended_at.stamp(),

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 
-use super::message_lists::{
+use super::message_dumps::{
     Dialect, List, Listed, MessageLists, arguments, count, first_element, hidden_error, id_hash,
     stamp, tell_unreadable, words,
 };

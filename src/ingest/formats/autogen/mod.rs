@@ -11,7 +11,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::value::RawValue;
 
-use super::message_lists::{
+use super::message_dumps::{
     Dialect, List, Listed, MessageLists, arguments, count, first_element, hidden_error, id_hash,
     stamp, tell_unreadable, told_error, words,
 };

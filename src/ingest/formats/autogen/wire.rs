@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::value::RawValue;
 
-use crate::ingest::formats::message_lists::{id_hash, words};
+use crate::ingest::formats::message_dumps::{id_hash, words};
 use crate::ingest::formats::raw::{Entries, label, raw_fields, read, text};
 
 raw_fields! {

@@ -13,7 +13,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::value::RawValue;
 
-use super::message_lists::{
+use super::message_dumps::{
     Dialect, List, Listed, MessageLists, arguments, first_element, hidden_error, id_hash, stamp,
     tell_unreadable, told_error, words,
 };

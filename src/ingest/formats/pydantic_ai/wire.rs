@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 
-use crate::ingest::formats::message_lists::{count, words};
+use crate::ingest::formats::message_dumps::{count, words};
 use crate::ingest::formats::raw::{label, raw_fields, read, text};
 use crate::model::Tokens;
 

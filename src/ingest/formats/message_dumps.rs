@@ -12,7 +12,7 @@ use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use super::raw::{offset_in, raw_fields, read, text};
-use super::{Assembler, Fate, Parsed, Record, Refusal, evidence, owned};
+use super::{Assembler, Fate, Parsed, Record, Refusal, evidence, kept};
 use crate::config::ReadOptions;
 use crate::ingest::scan::{end_of_value, find_arrays};
 use crate::model::{ErrorInfo, Issue, Place, Stamp, Trajectory, input_hash};
@@ -167,7 +167,7 @@ impl MessageLists {
     /// Keeps a run; false where it is a copy, of which the longer one stays.
     fn add(&mut self, run: Trajectory<'_>, ids: Vec<u64>) -> bool {
         let Some(first) = ids.first().copied() else {
-            self.runs.push((owned::run(run), ids));
+            self.runs.push((kept::run(run), ids));
             return true;
         };
         if let Some(at) = self.by_first.get(&first)
@@ -178,14 +178,14 @@ impl MessageLists {
             if ids.get(..shared) == known_ids.get(..shared) {
                 if longer {
                     let place = known.place;
-                    *known = Trajectory { place, ..owned::run(run) };
+                    *known = Trajectory { place, ..kept::run(run) };
                     *known_ids = ids;
                 }
                 return false;
             }
         }
         self.by_first.insert(first, self.runs.len());
-        self.runs.push((owned::run(run), ids));
+        self.runs.push((kept::run(run), ids));
         true
     }
 }
