@@ -27,14 +27,18 @@ fn errors_of_one_step_add_up_over_many() {
     near(&ran.json()["projections"]["20"], 0.1216, 5e-5);
 }
 
-/// 20 runs of one step: one fails. 95% of steps pass, and so the projection of runs is that of
-/// the share that was typed.
+/// 400 runs of two steps: 20 fail the first, 19 of the other 380 the second. 95% of steps pass at
+/// either place, and so the projection of runs is that of the share that was typed.
 #[test]
 fn a_projection_from_runs_is_that_of_their_risk() {
     let folder = Folder::new();
-    let line =
-        |error: &str| format!("{{\"steps\": [{{\"type\": \"tool\", \"error\": {error}}}]}}\n");
-    let text = line("null").repeat(19) + &line("{\"type\": \"x\"}");
+    let step = |fails: bool| match fails {
+        true => r#"{"type": "tool", "error": {"type": "x"}}"#,
+        false => r#"{"type": "tool"}"#,
+    };
+    let line = |first, second| format!("{{\"steps\": [{}, {}]}}\n", step(first), step(second));
+    let text = line(true, false).repeat(20) + &line(false, true).repeat(19);
+    let text = text + &line(false, false).repeat(361);
     let file = folder.file("runs.ndjson", text);
     let ran = run(&["horizon", &file, "--steps", "20,30", "--output", "json"]);
     let json = ran.json();
@@ -125,4 +129,59 @@ fn what_cannot_be_followed_is_told_with_its_remedy() {
     let table = folder.file("runs.csv", "task_id,success\na,1\nb,0\n");
     run(&["horizon", &table, "-q"]).refused(4, &["--preset metr"]);
     run(&["horizon", &table, "-q", "--preset", "metr"]).refused(4, &["human_minutes"]);
+}
+
+/// All first failures stand at step 1, so that no curve over the steps has a finite slope; the
+/// thirds of the steps reject a constant risk, and nothing is projected.
+#[test]
+fn failures_at_one_end_alone_are_no_constant_risk() {
+    let folder = Folder::new();
+    let fails = r#"{"steps": [{"type": "tool", "error": {"type": "x"}}]}"#.to_owned() + "\n";
+    let steps = vec![r#"{"type": "tool"}"#; 20].join(", ");
+    let clean = format!("{{\"steps\": [{steps}], \"status\": \"completed\"}}\n");
+    let file = folder.file("runs.ndjson", fails.repeat(50) + &clean.repeat(50));
+    let json = run(&["horizon", &file, "--steps", "10,50", "--output", "json", "-q"]).json();
+    assert_eq!(json["constant"]["verdict"], "falling");
+    assert_eq!(json["projections"][1]["withheld"], true);
+    near(&json["projections"][0]["seen"]["value"], 0.5, 1e-9);
+    let text = run(&["horizon", &file, "-q"]).out;
+    assert!(text.contains("first failures lie at one end"), "{text}");
+    assert!(text.contains("seen: 1"), "{text}");
+}
+
+#[test]
+fn runs_that_are_not_followed_to_their_end_are_counted_by_why_with_a_bound() {
+    let folder = Folder::new();
+    let config = folder.file("c.json", r#"{"max_steps": 2}"#);
+    let runs = [
+        r#"{"steps": [{"type": "tool"}, {"type": "tool"}, {"type": "tool"}], "status": "completed"}"#,
+        r#"{"steps": [{"type": "tool"}, {"type": "tool"}], "status": "running"}"#,
+        r#"{"steps": [{"type": "tool"}]}"#,
+        r#"{"steps": [{"type": "tool", "error": "x"}, {"type": "tool"}], "status": "failed"}"#,
+    ];
+    let file = folder.file("runs.ndjson", runs.join("\n"));
+    let json = run(&["horizon", &file, "-c", &config, "--output", "json", "-q"]).json();
+    assert_eq!(
+        json["censored_by"],
+        serde_json::json!({"max_steps": 1, "unfinished": 1, "unknown": 1})
+    );
+    // One failure in 7 steps; with the three that were cut it would be four.
+    near(&json["hazard"]["value"], 1.0 / 7.0, 1e-6);
+    near(&json["hazard_if_cut_failed"], 4.0 / 7.0, 1e-6);
+}
+
+#[test]
+fn one_task_tells_nothing_of_others() {
+    let folder = Folder::new();
+    let line = |n| {
+        let error = if n % 10 == 0 { ", \"error\": \"x\"" } else { "" };
+        format!(
+            "{{\"task_id\": \"a\", \"steps\": [{{\"type\": \"tool\", \"name\": \"pay\"{error}}}]}}\n"
+        )
+    };
+    let file = folder.file("runs.ndjson", (0..60).map(line).collect::<String>());
+    let json = run(&["horizon", &file, "--output", "json", "-q"]).json();
+    assert_eq!((&json["hazard"]["low"], &json["hazard"]["high"]), (&Value::Null, &Value::Null));
+    let ready = run(&["readiness", &file, "--output", "json", "-q"]).json();
+    assert_eq!(ready["nodes"][0]["advice"], "one_task");
 }

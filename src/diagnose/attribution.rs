@@ -9,13 +9,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::RunFacts;
 use crate::evaluate::RunRow;
-use crate::stats::{Stratum, holm, stratified_exact};
+use crate::stats::{Stratum, holm, smallest_p, stratified_exact};
 
 /// Steps from the start that are compared.
 const MOST_STEPS: usize = 50;
 
 /// Actions that are tested at most, the most common first.
 const MOST_TESTS: usize = 500;
+
+/// The level at which an action is told from chance.
+const LEVEL: f64 = 0.05;
 
 /// Runs that must have an action, and must not have it, for it to be tested.
 const LEAST: u64 = 3;
@@ -87,6 +90,9 @@ pub struct Attribution {
     pub runs: u64,
     /// Actions that were tested.
     pub tested: u64,
+    /// Whether any of them could have been told from chance, however the runs had ended: else there
+    /// are too few runs, and a large p-value says nothing.
+    pub could_tell: bool,
     /// The actions, the smallest p-value first.
     pub partings: Vec<Parting>,
     /// The turning points of runs that ended without being completed.
@@ -113,7 +119,6 @@ pub fn attribute(rows: &[RunRow], facts: &[RunFacts]) -> Attribution {
             tasks.entry(task).or_default().push(at);
         }
     }
-    let names: Vec<Vec<String>> = facts.iter().map(actions).collect();
     let mixed: Vec<&Vec<usize>> = tasks
         .values()
         .filter(|runs| {
@@ -126,9 +131,20 @@ pub fn attribute(rows: &[RunRow], facts: &[RunFacts]) -> Attribution {
         runs: mixed.iter().map(|runs| runs.len() as u64).sum(),
         ..Attribution::default()
     };
+    // Names are made for runs alone that are compared with others.
+    let compared: BTreeSet<usize> = mixed.iter().flat_map(|runs| runs.iter().copied()).collect();
+    let names: Names = compared.into_iter().map(|at| (at, actions(&facts[at]))).collect();
     test(rows, &names, &mixed, &mut found);
     found.turns = turns(rows, facts, &names, &tasks);
     found
+}
+
+/// The actions of runs that are compared, by their place among the rows.
+type Names = BTreeMap<usize, Vec<String>>;
+
+/// The actions of a run that is compared; of others none.
+fn of(names: &Names, at: usize) -> &[String] {
+    names.get(&at).map_or(&[], Vec::as_slice)
 }
 
 /// An action and where it is looked for.
@@ -139,12 +155,12 @@ fn keys(names: &[String]) -> BTreeSet<Key<'_>> {
     placed.chain(names.iter().map(|name| (None, name.as_str()))).collect()
 }
 
-fn test(rows: &[RunRow], names: &[Vec<String>], mixed: &[&Vec<usize>], found: &mut Attribution) {
+fn test(rows: &[RunRow], names: &Names, mixed: &[&Vec<usize>], found: &mut Attribution) {
     let runs = || mixed.iter().flat_map(|runs| runs.iter().copied());
     let total = found.runs;
     let mut common: BTreeMap<Key<'_>, u64> = BTreeMap::new();
     for at in runs() {
-        for key in keys(&names[at]) {
+        for key in keys(of(names, at)) {
             *common.entry(key).or_default() += 1;
         }
     }
@@ -163,7 +179,7 @@ fn test(rows: &[RunRow], names: &[Vec<String>], mixed: &[&Vec<usize>], found: &m
         let sizes = (small(failed), small(runs.len() - failed));
         let mut here: BTreeMap<usize, Stratum> = BTreeMap::new();
         for at in runs.iter() {
-            for slot in keys(&names[*at]).into_iter().filter_map(|key| index.get(&key)) {
+            for slot in keys(of(names, *at)).into_iter().filter_map(|key| index.get(&key)) {
                 let stratum = here.entry(*slot).or_insert(Stratum {
                     candidate_runs: sizes.0,
                     baseline_runs: sizes.1,
@@ -189,6 +205,12 @@ fn test(rows: &[RunRow], names: &[Vec<String>], mixed: &[&Vec<usize>], found: &m
         })
         .collect();
     let adjusted = holm(&p);
+    // The smallest p-value that the numbers of runs allow, corrected as the first of all.
+    let sizes = mixed.iter().map(|runs| {
+        let failed = runs.iter().filter(|at| !rows[**at].completed()).count();
+        (small(failed), small(runs.len() - failed))
+    });
+    found.could_tell = !tested.is_empty() && smallest_p(sizes) * tested.len() as f64 <= LEVEL;
     found.tested = tested.len() as u64;
     found.partings = tested
         .iter()
@@ -218,14 +240,15 @@ fn small(number: usize) -> u32 {
 fn turns(
     rows: &[RunRow],
     facts: &[RunFacts],
-    names: &[Vec<String>],
+    names: &Names,
     tasks: &BTreeMap<&str, Vec<usize>>,
 ) -> Vec<Turn> {
     // The starts of the completed runs of each task, to the longest that is compared.
     let mut starts: BTreeMap<&str, BTreeSet<&[String]>> = BTreeMap::new();
     for (task, runs) in tasks {
         for at in runs.iter().filter(|at| rows[**at].completed()) {
-            let prefixes = (1..=names[*at].len()).map(|length| &names[*at][..length]);
+            let names = of(names, *at);
+            let prefixes = (1..=names.len()).map(|length| &names[..length]);
             starts.entry(task).or_default().extend(prefixes);
         }
     }
@@ -241,7 +264,7 @@ fn turns(
         };
         let parted = || {
             let starts = starts.get(row.task_id.as_deref()?)?;
-            let names = &names[at];
+            let names = of(names, at);
             let step = (1..=names.len()).find(|length| !starts.contains(&names[..*length]))?;
             place(small(step), TurnSign::PartsFromCompleted)
         };

@@ -114,8 +114,9 @@ pub struct Cut {
     pub right: u64,
     /// Completed runs beyond it.
     pub wrong: u64,
-    /// Completed runs beyond a limit from other tasks.
-    pub wrong_elsewhere: u64,
+    /// Completed runs beyond a limit from other tasks; `None` where these have fewer than [`LEAST`]
+    /// completed runs.
+    pub wrong_elsewhere: Option<u64>,
     /// 95% interval of the share of completed runs that such a limit cuts.
     pub wrong_share: Option<(f64, f64)>,
     /// What runs that were not completed used beyond the limit.
@@ -175,8 +176,16 @@ fn budget(rows: &[&RunRow], amount: Amount, quantile: f64) -> Option<Budget> {
         |values: &[f64]| quantile_type7(values, quantile).map(|value| amount.round_up(value));
     let (passed, failed) = (values(true, None), values(false, None));
     let limit = (passed.len() as u64 >= LEAST).then(|| limit_of(&passed)).flatten().map(|limit| {
-        let elsewhere: Vec<Option<f64>> =
-            (0..FOLDS).map(|fold| limit_of(&values(true, Some(fold)))).collect();
+        let elsewhere: Vec<Option<f64>> = (0..FOLDS)
+            .map(|fold| {
+                let others = values(true, Some(fold));
+                (others.len() as u64 >= LEAST).then(|| limit_of(&others)).flatten()
+            })
+            .collect();
+        let known = used
+            .iter()
+            .filter(|run| run.completed)
+            .all(|run| elsewhere.get(run.fold).copied().flatten().is_some());
         let mut tasks: BTreeMap<&str, Cluster> = BTreeMap::new();
         let mut alone = Vec::new();
         let mut wrong_elsewhere = 0;
@@ -201,8 +210,8 @@ fn budget(rows: &[&RunRow], amount: Amount, quantile: f64) -> Option<Budget> {
             limit,
             right: failed.iter().filter(|value| **value > limit).count() as u64,
             wrong: passed.iter().filter(|value| **value > limit).count() as u64,
-            wrong_elsewhere,
-            wrong_share: share.ok().map(|ci| (ci.low, ci.high)),
+            wrong_elsewhere: known.then_some(wrong_elsewhere),
+            wrong_share: share.ok().filter(|_| known).map(|ci| (ci.low, ci.high)),
             saved: failed.iter().map(|value| (value - limit).max(0.0)).sum(),
         }
     });
@@ -244,7 +253,10 @@ mod tests {
         let cut = steps.limit.expect("twenty completed runs");
         // The 90% quantile of 1 to 20 is 18.1.
         assert_eq!((cut.limit, cut.right, cut.wrong, cut.saved), (19.0, 2, 1, 42.0));
-        assert!(cut.wrong_elsewhere >= cut.wrong);
+        assert!(cut.wrong_elsewhere.is_some_and(|wrong| wrong >= cut.wrong));
+        let one_task: Vec<RunRow> = (1..=20).map(|n| run(1, n, true)).collect();
+        let one_task: Vec<&RunRow> = one_task.iter().collect();
+        assert_eq!(budgets(&one_task, 0.9)[0].limit.and_then(|cut| cut.wrong_elsewhere), None);
         assert!(budgets(&rows[..5], 0.9)[0].limit.is_none());
     }
 }

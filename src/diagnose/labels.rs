@@ -80,7 +80,9 @@ pub fn score_labels(
     for (at, (row, facts)) in (0..).zip(rows.iter().zip(facts)) {
         let step = tag(row, STEP_LABEL).and_then(|text| text.trim().parse().ok());
         let Some(step) = step else { continue };
-        let turn = attribution.turns.iter().find(|turn| turn.run == at);
+        // Turns are in the order of the runs.
+        let turn = attribution.turns.binary_search_by_key(&at, |turn| turn.run).ok();
+        let turn = turn.and_then(|found| attribution.turns.get(found));
         let first =
             facts.first_action.and_then(|step| facts.steps.iter().find(|s| s.position == step));
         runs.push(Labelled {
@@ -94,16 +96,18 @@ pub fn score_labels(
         return None;
     }
     let accuracy = |of: fn(&Labelled) -> &Option<(u32, String)>| {
-        let met = |holds: &dyn Fn(&Labelled, &(u32, String)) -> bool| {
+        let met = |holds: &dyn Fn(&Labelled, &(u32, String)) -> bool, all: usize| {
             let count = runs.iter().filter(|run| of(run).as_ref().is_some_and(|at| holds(run, at)));
-            Share::new(count.count(), runs.len())
+            Share::new(count.count(), all)
         };
+        let agents = runs.iter().filter(|run| run.label.1.is_some()).count();
         Accuracy {
-            exact: met(&|run, at| at.0 == run.label.0),
-            within_one: met(&|run, at| at.0.abs_diff(run.label.0) <= 1),
-            agent: met(&|run, at| {
-                run.label.1.as_deref().is_some_and(|agent| same_agent(agent, &at.1))
-            }),
+            exact: met(&|run, at| at.0 == run.label.0, runs.len()),
+            within_one: met(&|run, at| at.0.abs_diff(run.label.0) <= 1, runs.len()),
+            agent: met(
+                &|run, at| run.label.1.as_deref().is_some_and(|agent| same_agent(agent, &at.1)),
+                agents,
+            ),
         }
     };
     let (named, naive) = (accuracy(|run| &run.named), accuracy(|run| &run.naive));

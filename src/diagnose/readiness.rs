@@ -16,7 +16,9 @@ pub enum Advice {
     Automate,
     /// The upper bound is below the target.
     KeepApproval,
-    /// Neither: about so many more runs that reach the node would decide, if its success stays as it is;
+    /// All runs are of one task, which tells nothing of others.
+    OneTask,
+    /// Neither: about so many more runs of further tasks that reach the node would decide, if its success stays as it is;
     /// `None` where more than a million would be needed.
     NotEnough(Option<u64>),
 }
@@ -51,8 +53,6 @@ const MOST_RUNS: f64 = 1e6;
 #[derive(Default)]
 struct Sums<'r> {
     tasks: BTreeMap<&'r str, Cluster>,
-    /// Each run by itself; those without a task are told again in `alone`.
-    by_run: Vec<Cluster>,
     alone: Vec<Cluster>,
     runs: u64,
     steps: u64,
@@ -86,7 +86,6 @@ pub fn readiness(
             sums.at_once += at_once;
             #[expect(clippy::cast_precision_loss, reason = "numbers of steps")]
             let one = Cluster::new(if first { at_once } else { passed } as f64, steps as f64);
-            sums.by_run.push(one);
             match row.task_id.as_deref() {
                 Some(task) => {
                     let sum = sums.tasks.entry(task).or_default();
@@ -103,14 +102,14 @@ pub fn readiness(
 fn of(node: &str, sums: Sums<'_>, target: f64) -> NodeReadiness {
     let tasks = (sums.tasks.len() + sums.alone.len()) as u64;
     let clusters: Vec<Cluster> = sums.tasks.into_values().chain(sums.alone).collect();
-    // Runs of one task alone are clusters of their own, as in every figure.
-    let seen = Effective::of(&clusters).or_else(|_| Effective::of(&sums.by_run)).ok();
+    let seen = Effective::of(&clusters).ok();
     let bounds = seen
         .and_then(|seen| seen.interval(1.0, LEVEL).ok())
         .map(|interval| (interval.low, interval.high));
     let advice = match bounds {
         Some((low, _)) if low >= target => Advice::Automate,
         Some((_, high)) if high < target => Advice::KeepApproval,
+        None if tasks < 2 => Advice::OneTask,
         _ => Advice::NotEnough(seen.and_then(|seen| more_runs(&seen, sums.runs, target))),
     };
     NodeReadiness {

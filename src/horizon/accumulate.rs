@@ -22,8 +22,10 @@ pub const SLOPE_DRAWS: u32 = 2_000;
 /// Their seed.
 pub const SLOPE_SEED: u64 = 20_260_101;
 
-/// Work beyond which no resampling is done: tasks times steps.
+/// Work beyond which no resampling is done: tasks times steps, and steps alone, since each
+/// resampling fits a curve over all of them.
 const MOST_CELLS: usize = 4_000_000;
+const MOST_STEPS: usize = 2_000;
 
 /// Most rows of [`Accumulation::lengths`].
 const MOST_LENGTHS: usize = 10;
@@ -35,6 +37,11 @@ pub struct Accumulation {
     pub survival: Survival,
     /// Shares that failed a step, ended without, and still go, by step.
     pub incidence: Vec<Incidence>,
+    /// Runs that left the risk without a failure or an end.
+    pub censored: Censored,
+    /// The risk per step if every one of them had failed at its last step: a bound for the case that
+    /// runs are cut because they are in trouble.
+    pub if_cut_failed: Option<f64>,
     /// The same risk in every step.
     pub geometric: Option<GeometricRisk>,
     /// Whether the risk is the same in every step.
@@ -52,17 +59,18 @@ pub struct Accumulation {
 pub struct GeometricRisk {
     /// First failures, steps taken and their ratio.
     pub fit: Geometric,
-    /// The 95% interval over tasks; `None` with fewer than two.
+    /// The 95% interval over tasks, nowhere inside of that of independent steps; `None` with fewer
+    /// than two tasks.
     pub clustered: Option<(f64, f64)>,
     /// The 95% interval if all steps were independent (Wilson); too narrow where runs share tasks.
     pub naive: Option<(f64, f64)>,
 }
 
 impl GeometricRisk {
-    /// The interval to use.
+    /// The interval to use: over tasks, and none where there is one task alone.
     #[must_use]
     pub fn interval(&self) -> Option<(f64, f64)> {
-        self.clustered.or(self.naive)
+        self.clustered
     }
 
     /// Steps after which a share `q` of runs is without a failure, with its interval.
@@ -102,10 +110,11 @@ pub enum Verdict {
 }
 
 impl Constancy {
-    /// By the interval over tasks where there is one, else by the test.
+    /// By the interval over tasks where there is one, else by the test; where the curve has no finite
+    /// slope (all first failures at one end), by the thirds of the steps.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
-        let Some(trend) = self.trend else { return Verdict::Unknown };
+        let Some(trend) = self.trend else { return self.by_thirds() };
         let rejected = match self.slope_interval {
             Some((low, high)) => low > 0.0 || high < 0.0,
             None if self.clustered => return Verdict::Unknown,
@@ -116,6 +125,17 @@ impl Constancy {
             (true, true) => Verdict::Rising,
             (true, false) => Verdict::Falling,
         }
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "numbers of steps")]
+    fn by_thirds(&self) -> Verdict {
+        let Some(thirds) = self.thirds.as_ref().filter(|thirds| thirds.p < 0.05) else {
+            return Verdict::Unknown;
+        };
+        let risk =
+            |(_, _, failed, taken): (u32, u32, u64, u64)| failed as f64 / taken.max(1) as f64;
+        let [first, _, last] = thirds.thirds;
+        if risk(last) > risk(first) { Verdict::Rising } else { Verdict::Falling }
     }
 }
 
@@ -132,8 +152,27 @@ pub struct Projection {
     pub weibull: Option<f64>,
     /// Beyond the last step that was taken.
     pub extrapolated: bool,
-    /// Extrapolated by a model that the runs reject.
+    /// Extrapolated by a model that the runs reject, or that they cannot tell of.
     pub withheld: bool,
+}
+
+/// Runs without a failed step that are not known to have come to their end, by why.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Censored {
+    /// Over a limit of the config, by its key.
+    pub limits: BTreeMap<&'static str, u64>,
+    /// Unfinished by their own record.
+    pub unfinished: u64,
+    /// Of unknown outcome.
+    pub unknown: u64,
+}
+
+impl Censored {
+    /// All of them.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.limits.values().sum::<u64>() + self.unfinished + self.unknown
+    }
 }
 
 /// Runs with so many steps, and how many of them were completed.
@@ -167,7 +206,8 @@ impl Accumulation {
             .map(|&steps| {
                 let extrapolated = steps > survival.last;
                 let at = survival.table.iter().take_while(|line| line.time <= steps).last();
-                let seen = at.map_or((1.0, None), |line| (line.survival, line.interval));
+                let start = survival.start.map(|low| (low, 1.0));
+                let seen = at.map_or((1.0, start), |line| (line.survival, line.interval));
                 let number = f64::from(steps);
                 Projection {
                     steps,
@@ -180,14 +220,20 @@ impl Accumulation {
                     }),
                     weibull: weibull.map(|fit| fit.survival_to(number)),
                     extrapolated,
-                    withheld: extrapolated && matches!(verdict, Verdict::Falling | Verdict::Rising),
+                    withheld: extrapolated && verdict != Verdict::NotRejected,
                 }
             })
             .collect();
         let incidence =
             aalen_johansen(&runs.iter().map(|(one, e)| (one.time, *e)).collect::<Vec<_>>());
+        let censored = censored(rows);
+        #[expect(clippy::cast_precision_loss, reason = "numbers of steps")]
+        let if_cut_failed = geometric
+            .map(|risk| (risk.fit.events + censored.total()) as f64 / risk.fit.exposure as f64);
         Self {
             incidence,
+            censored,
+            if_cut_failed,
             lengths: lengths(rows, geometric.map(|risk| risk.fit.hazard)),
             survival,
             geometric,
@@ -225,6 +271,24 @@ fn follow(rows: &[&RunRow]) -> Vec<(Followed, Ended)> {
     runs
 }
 
+/// The followed runs that are right-censored, by why.
+fn censored(rows: &[&RunRow]) -> Censored {
+    let mut censored = Censored::default();
+    for row in rows.iter().filter(|row| row.mid.is_some() && row.steps > 0) {
+        match row.outcome {
+            _ if row.first_failure.is_some() => {}
+            Outcome::OverLimit => {
+                let limit = row.limit.map_or("unknown limit", |limit| limit.name());
+                *censored.limits.entry(limit).or_default() += 1;
+            }
+            Outcome::Unfinished => censored.unfinished += 1,
+            Outcome::Unknown => censored.unknown += 1,
+            Outcome::Completed | Outcome::Failed | Outcome::Cancelled => {}
+        }
+    }
+    censored
+}
+
 /// First failures and steps taken, by task.
 fn by_task(followed: &[Followed]) -> BTreeMap<u32, Cluster> {
     let mut tasks: BTreeMap<u32, Cluster> = BTreeMap::new();
@@ -249,7 +313,12 @@ fn geometric(followed: &[Followed]) -> Option<GeometricRisk> {
     // Without a failure, or where all tasks fail alike, the spread says nothing.
     let clustered =
         clustered.or_else(|| clustered_wilson(&clusters, LEVEL).ok().map(|ci| (ci.low, ci.high)));
-    Some(GeometricRisk { fit, clustered, naive: naive.map(|ci| (ci.low, ci.high)) })
+    let naive = naive.map(|ci| (ci.low, ci.high));
+    // Tasks that happen to be alike do not tell more than independent steps would.
+    let wider = |(low, high): (f64, f64)| {
+        naive.map_or((low, high), |(from, to): (f64, f64)| (low.min(from), high.max(to)))
+    };
+    Some(GeometricRisk { fit, clustered: clustered.map(wider), naive })
 }
 
 fn constancy(followed: &[Followed]) -> Constancy {
@@ -276,7 +345,7 @@ fn slope_interval(followed: &[Followed]) -> (Option<(f64, f64)>, u32) {
     }
     let tasks: Vec<Vec<StepRisk>> = tasks.values().map(|runs| steps_at_risk(runs)).collect();
     let last = tasks.iter().map(Vec::len).max().unwrap_or_default();
-    if tasks.len() < 3 || tasks.len().saturating_mul(last) > MOST_CELLS {
+    if tasks.len() < 3 || last > MOST_STEPS || tasks.len().saturating_mul(last) > MOST_CELLS {
         return (None, 0);
     }
     let mut slopes = Vec::with_capacity(SLOPE_DRAWS as usize);

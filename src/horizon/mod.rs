@@ -12,7 +12,8 @@ mod survival;
 mod time;
 
 pub use accumulate::{
-    Accumulation, Constancy, GeometricRisk, Length, Projection, SLOPE_DRAWS, SLOPE_SEED, Verdict,
+    Accumulation, Censored, Constancy, GeometricRisk, Length, Projection, SLOPE_DRAWS, SLOPE_SEED,
+    Verdict,
 };
 pub use places::{ErrorGrid, ErrorPlace, Places, Split, error_places};
 pub use survival::{HazardBin, Survival};

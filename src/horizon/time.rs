@@ -17,6 +17,8 @@ pub struct AgentHorizon {
     pub horizon: Option<TimeHorizon>,
     /// Its runs without a length of the task.
     pub without_length: u64,
+    /// Its runs without a task id, so that nobody knows whose length it is.
+    pub without_task: u64,
     /// Its runs without an outcome.
     pub without_outcome: u64,
     /// Tasks whose runs tell of different lengths; the first is used.
@@ -59,12 +61,16 @@ fn agent(name: &str, rows: &[&RunRow], shares: &[f64], settings: HorizonSettings
     let mut families: BTreeMap<&str, u32> = BTreeMap::new();
     let mut tasks: BTreeMap<&str, Task> = BTreeMap::new();
     let mut next = 0;
-    let (mut without_length, mut without_outcome) = (0, 0);
+    let (mut without_length, mut without_task, mut without_outcome) = (0, 0, 0);
     for row in rows {
         let minutes = tag(row, MINUTES).and_then(|text| text.trim().parse::<f64>().ok());
         let minutes = minutes.filter(|minutes| minutes.is_finite() && *minutes > 0.0);
-        let (Some(minutes), Some(task)) = (minutes, row.task_id.as_deref()) else {
+        let Some(minutes) = minutes else {
             without_length += 1;
+            continue;
+        };
+        let Some(task) = row.task_id.as_deref() else {
+            without_task += 1;
             continue;
         };
         if !row.counts_as_ended() {
@@ -95,6 +101,7 @@ fn agent(name: &str, rows: &[&RunRow], shares: &[f64], settings: HorizonSettings
         agent: name.to_owned(),
         horizon: time_horizon(&timed, shares, settings),
         without_length,
+        without_task,
         without_outcome,
         contradicting,
     }

@@ -8,7 +8,7 @@ use super::doc::{Column, Doc, Table};
 use super::json::rounded;
 use super::mask::mask;
 use super::number::{count, percent, plain};
-use crate::diagnose::{Accuracy, LabelScore, Parting, Share, Turn};
+use crate::diagnose::{Accuracy, LabelScore, Parting, Share, Turn, TurnSign};
 
 /// Actions that text shows; JSON has [`KEPT`].
 const SHOWN: usize = 5;
@@ -34,6 +34,8 @@ pub(super) struct AttributionWire {
     runs: u64,
     /// Actions tested.
     tested: u64,
+    /// Whether any of them could have been told from chance with so many runs.
+    could_tell: bool,
     /// The actions with the smallest p-values.
     partings: Vec<PartingWire>,
     /// The step at which each run that ended without being completed most likely turned.
@@ -116,6 +118,7 @@ pub(super) fn attribution_wire(page: &DiagnosisPage<'_>) -> AttributionWire {
         tasks: found.tasks,
         runs: found.runs,
         tested: found.tested,
+        could_tell: found.could_tell,
         partings: found.partings.iter().take(KEPT).map(parting).collect(),
         turns: found.turns.iter().map(turn).collect(),
     }
@@ -152,48 +155,64 @@ pub(super) fn attribution_doc(page: &DiagnosisPage<'_>, doc: &mut Doc) {
             count(found.tested)
         ));
         let part = found.partings.iter().take_while(|one| one.p_adjusted <= LEVEL).count();
-        if part == 0 {
+        if found.tested == 0 {
+            doc.line("  no action is in enough of these runs, and missing in enough, to be tested");
+        } else if !found.could_tell {
+            doc.line(
+                "  with so few runs none could be told from chance, whatever they do; the nearest:",
+            );
+        } else if part == 0 {
             doc.line("  none is told from chance after the correction; the nearest:");
         }
-        let shown = part.clamp(1, SHOWN.max(part)).max(SHOWN.min(3));
-        let share = |(with, of): (u64, u64)| format!("{}/{}", count(with), count(of));
-        doc.table(Table {
-            columns: vec![
-                Column::right("step"),
-                Column::elastic("action"),
-                Column::right("not completed"),
-                Column::right("completed"),
-                Column::right("p"),
-                Column::right("p (Holm)"),
-            ],
-            rows: found
-                .partings
-                .iter()
-                .take(shown.min(KEPT))
-                .map(|one| {
-                    vec![
-                        one.step.map_or_else(|| "any".to_owned(), |step| step.to_string()),
-                        one.action.clone(),
-                        share(one.failed),
-                        share(one.completed),
-                        plain(one.p, 4),
-                        plain(one.p_adjusted, 3),
-                    ]
-                })
-                .collect(),
-        });
+        if !found.partings.is_empty() {
+            let shown = part.clamp(1, SHOWN.max(part)).max(SHOWN.min(3));
+            let share = |(with, of): (u64, u64)| format!("{}/{}", count(with), count(of));
+            doc.table(Table {
+                columns: vec![
+                    Column::right("step"),
+                    Column::elastic("action"),
+                    Column::right("not completed"),
+                    Column::right("completed"),
+                    Column::right("p"),
+                    Column::right("p (Holm)"),
+                ],
+                rows: found
+                    .partings
+                    .iter()
+                    .take(shown.min(KEPT))
+                    .map(|one| {
+                        vec![
+                            one.step.map_or_else(|| "any".to_owned(), |step| step.to_string()),
+                            one.action.clone(),
+                            share(one.failed),
+                            share(one.completed),
+                            plain(one.p, 4),
+                            plain(one.p_adjusted, 3),
+                        ]
+                    })
+                    .collect(),
+            });
+        }
     }
     if !found.turns.is_empty() {
         doc.line("");
         doc.line("where runs most likely turned that were not completed:");
-        for turn in found.turns.iter().take(SHOWN_TURNS) {
+        let told = || found.turns.iter().filter(|turn| turn.sign != TurnSign::FirstAction);
+        for turn in told().take(SHOWN_TURNS) {
             let sign = turn.sign.name().replace('_', " ");
             let run = (page.name)(turn.run).label;
             doc.line(format!("  run {run}  step {}  {}  ({sign})", turn.step, turn.action));
         }
-        let more = found.turns.len().saturating_sub(SHOWN_TURNS);
+        let more = told().count().saturating_sub(SHOWN_TURNS);
         if more > 0 {
             doc.line(format!("  {} more in --output json", count(more as u64)));
+        }
+        let without = found.turns.len() - told().count();
+        if without > 0 {
+            doc.line(format!(
+                "  {} show no sign (JSON names their first action)",
+                count(without as u64)
+            ));
         }
     }
 }

@@ -43,7 +43,8 @@ struct BudgetWire {
     cut_right: Option<u64>,
     /// Completed runs beyond it.
     cut_wrong: Option<u64>,
-    /// Completed runs beyond a limit from other tasks, and the 95% interval of their share.
+    /// Completed runs beyond a limit from other tasks, and the 95% interval of their share; null where
+    /// other tasks have too few completed runs.
     cut_wrong_elsewhere: Option<u64>,
     wrong_share_low: Option<f64>,
     wrong_share_high: Option<f64>,
@@ -71,7 +72,7 @@ pub fn budgets_wire(budgets: &[Budget], quantile: f64) -> BudgetsWire {
             limit: round(cut.map(|cut| cut.limit)),
             cut_right: cut.map(|cut| cut.right),
             cut_wrong: cut.map(|cut| cut.wrong),
-            cut_wrong_elsewhere: cut.map(|cut| cut.wrong_elsewhere),
+            cut_wrong_elsewhere: cut.and_then(|cut| cut.wrong_elsewhere),
             wrong_share_low: rounded(cut.and_then(|cut| cut.wrong_share).map(|ci| ci.0), 6),
             wrong_share_high: rounded(cut.and_then(|cut| cut.wrong_share).map(|ci| ci.1), 6),
             saved: round(cut.map(|cut| cut.saved)),
@@ -164,7 +165,10 @@ fn limit_row(budget: &Budget) -> Option<Vec<String>> {
         format!("{}/{}", count(cut.right), count(failed)),
         amount(budget.amount, cut.saved),
         format!("{}/{}", count(cut.wrong), count(budget.completed)),
-        format!("{}/{}", count(cut.wrong_elsewhere), count(budget.completed)),
+        cut.wrong_elsewhere.map_or_else(
+            || "n/a".to_owned(),
+            |wrong| format!("{}/{}", count(wrong), count(budget.completed)),
+        ),
         ends,
     ])
 }
@@ -195,9 +199,9 @@ struct NodeWire {
     /// One-sided 95% bounds over tasks.
     lower: Option<f64>,
     upper: Option<f64>,
-    /// `automate`, `keep_approval` or `not_enough`.
+    /// `automate`, `keep_approval`, `not_enough` or `one_task`.
     advice: &'static str,
-    /// About so many more runs would decide; null where known or beyond a million.
+    /// About so many more runs of further tasks would decide; null where known or beyond a million.
     more_runs: Option<u64>,
 }
 
@@ -208,6 +212,7 @@ pub fn readiness_wire(nodes: &[NodeReadiness], target: f64, first: bool) -> Read
         let (advice, more_runs) = match node.advice {
             Advice::Automate => ("automate", None),
             Advice::KeepApproval => ("keep_approval", None),
+            Advice::OneTask => ("one_task", None),
             Advice::NotEnough(more) => ("not_enough", more),
         };
         NodeWire {
@@ -253,8 +258,9 @@ pub fn readiness_doc(nodes: &[NodeReadiness], target: f64, first: bool) -> Doc {
                 Advice::Automate => "automate".to_owned(),
                 Advice::KeepApproval => "keep the approval".to_owned(),
                 Advice::NotEnough(Some(more)) => {
-                    format!("not enough runs yet: about {} more", count(more))
+                    format!("not enough runs yet: about {} more, of further tasks", count(more))
                 }
+                Advice::OneTask => "not enough runs yet: all are of one task".to_owned(),
                 Advice::NotEnough(None) => {
                     "not enough runs yet: the success is too near the target to tell".to_owned()
                 }

@@ -1,5 +1,7 @@
 //! How errors add up, as a document and as JSON.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -45,17 +47,24 @@ pub struct HorizonWire {
     left_out: u64,
     /// Runs with a failed step.
     failed: u64,
-    /// Runs that a limit cut or that have not ended, without a failed step: right-censored.
+    /// Runs without a failed step that are not known to have come to their end: right-censored.
     censored: u64,
+    /// The same by why: keys of limits, `unfinished`, `unknown`.
+    censored_by: BTreeMap<&'static str, u64>,
+    /// The risk per step if every one of them had failed at its last step.
+    hazard_if_cut_failed: Option<f64>,
+    /// The first step after which at most half of the runs are without a failed one, as seen.
+    median: Option<u32>,
     /// Steps taken until then.
     steps_taken: u64,
     /// A constant risk a step: first failures over steps taken.
     hazard: Option<ValueWire>,
     /// The same with the interval of independent steps.
     hazard_naive: Option<ValueWire>,
-    /// Steps after which half of the runs have failed a step.
+    /// Steps after which half of the runs have failed a step, by a constant risk; null where that lies
+    /// beyond the steps that were taken and the runs do not agree with it.
     half_life: Option<ValueWire>,
-    /// Steps after which four fifths are without a failed step.
+    /// Steps after which four fifths are without a failed step, likewise.
     horizon_80: Option<ValueWire>,
     /// Whether the risk is constant.
     constant: ConstantWire,
@@ -153,12 +162,15 @@ pub fn horizon_wire(found: &Accumulation) -> HorizonWire {
         tasks: survival.tasks,
         left_out: survival.left_out,
         failed: survival.failed,
-        censored: survival.cut,
+        censored: found.censored.total(),
+        censored_by: censored_by(found),
+        hazard_if_cut_failed: rounded(found.if_cut_failed, 6),
+        median: survival.median,
         steps_taken: risk.map_or(0, |risk| risk.fit.exposure),
         hazard: risk.map(|risk| value(risk.fit.hazard, risk.interval())),
         hazard_naive: risk.map(|risk| value(risk.fit.hazard, risk.naive)),
-        half_life: risk.map(|risk| risk.horizon(0.5)).map(|(at, ends)| value(at, ends)),
-        horizon_80: risk.map(|risk| risk.horizon(0.8)).map(|(at, ends)| value(at, ends)),
+        half_life: horizon_at(found, 0.5).map(|(at, ends)| value(at, ends)),
+        horizon_80: horizon_at(found, 0.8).map(|(at, ends)| value(at, ends)),
         constant: ConstantWire {
             verdict: verdict(found),
             slope: constancy.trend.map(|trend| value(trend.fit.slope, constancy.slope_interval)),
@@ -181,6 +193,25 @@ pub fn horizon_wire(found: &Accumulation) -> HorizonWire {
     }
 }
 
+/// Why runs without a failed step were not followed to their end.
+fn censored_by(found: &Accumulation) -> BTreeMap<&'static str, u64> {
+    let mut by = found.censored.limits.clone();
+    by.extend([("unfinished", found.censored.unfinished), ("unknown", found.censored.unknown)]);
+    by.retain(|_, runs| *runs > 0);
+    by
+}
+
+type Horizon = (f64, Option<(f64, f64)>);
+
+/// Steps after which a share is left by a constant risk; `None` where that would be projected against
+/// what the runs say, or what they cannot say.
+fn horizon_at(found: &Accumulation, share: f64) -> Option<Horizon> {
+    let (at, ends) = found.geometric?.horizon(share);
+    let beyond = at > f64::from(found.survival.last);
+    let agrees = found.constancy.verdict() == Verdict::NotRejected;
+    (!beyond || agrees).then_some((at, ends))
+}
+
 fn projection_wire(at: &Projection) -> ProjectionWire {
     ProjectionWire {
         steps: at.steps,
@@ -194,9 +225,12 @@ fn projection_wire(at: &Projection) -> ProjectionWire {
 
 fn steps_wire(found: &Accumulation) -> Vec<StepWire> {
     let lines = found.survival.table.iter();
+    // Both tables are in the order of the steps.
+    let mut incidence = found.incidence.iter().peekable();
     lines
         .map(|line| {
-            let by = found.incidence.iter().find(|by| by.time == line.time);
+            while incidence.next_if(|by| by.time < line.time).is_some() {}
+            let by = incidence.peek().filter(|by| by.time == line.time);
             StepWire {
                 step: line.time,
                 at_risk: line.at_risk,
@@ -242,11 +276,11 @@ pub fn horizon_doc(found: &Accumulation) -> Doc {
     let survival = &found.survival;
     let mut doc = Doc::default();
     doc.title(format!(
-        "{} runs of {} tasks followed to their first failed step: {} failed one, {} were cut before",
+        "{} runs of {} tasks followed to their first failed step: {} failed one, {} were not followed to their end",
         count(survival.runs),
         count(survival.tasks),
         count(survival.failed),
-        count(survival.cut)
+        count(found.censored.total())
     ));
     if survival.left_out > 0 {
         doc.line(format!(
@@ -258,8 +292,7 @@ pub fn horizon_doc(found: &Accumulation) -> Doc {
         doc.line("no step was taken: there is nothing to follow");
         return doc;
     };
-    let wider = risk.naive.filter(|_| risk.clustered.is_some());
-    let naive = wider.map_or_else(String::new, |naive| {
+    let naive = risk.naive.map_or_else(String::new, |naive| {
         format!("; {} if all steps were independent", ends(Some(naive), points))
     });
     doc.line(format!(
@@ -270,8 +303,15 @@ pub fn horizon_doc(found: &Accumulation) -> Doc {
         count(risk.fit.exposure)
     ));
     for (name, share) in [("half-life", 0.5), ("80% horizon", 0.8)] {
-        let (at, interval) = risk.horizon(share);
-        doc.line(format!("{name:<17} {} steps {}", steps(at), ends(interval, steps)));
+        doc.line(format!("{name:<17} {}", horizon_line(found, share)));
+    }
+    let by = censored_by(found);
+    if !by.is_empty() {
+        let parts: Vec<String> = by.iter().map(|(why, runs)| format!("{why} {runs}")).collect();
+        let bound = found.if_cut_failed.map_or_else(String::new, |risk| {
+            format!("; had all of them failed there, the risk would be {}", percent(risk))
+        });
+        doc.line(format!("not to their end  {}{bound}", parts.join(", ")));
     }
     doc.line(format!("constant risk?    {}", constant(found)));
     if !found.projections.is_empty() {
@@ -293,10 +333,28 @@ pub fn horizon_doc(found: &Accumulation) -> Doc {
     doc
 }
 
+fn horizon_line(found: &Accumulation, share: f64) -> String {
+    let Some((at, interval)) = horizon_at(found, share) else {
+        return "withheld: it lies beyond the steps that were taken, and the runs do not agree with a constant risk".to_owned();
+    };
+    let beyond = if at > f64::from(found.survival.last) { ", extrapolated" } else { "" };
+    let rejected = matches!(found.constancy.verdict(), Verdict::Falling | Verdict::Rising);
+    let rejected = if rejected { ", by a constant risk, which the runs reject" } else { "" };
+    let seen = found.survival.median.filter(|_| share == 0.5);
+    let seen = seen.map_or_else(String::new, |step| format!("; seen: {step}"));
+    format!("{} steps {}{beyond}{rejected}{seen}", steps(at), ends(interval, steps))
+}
+
 fn constant(found: &Accumulation) -> String {
     let constancy = &found.constancy;
     let Some(trend) = constancy.trend else {
-        return "not told: too few failed steps at different places".to_owned();
+        return match constancy.verdict() {
+            Verdict::Falling | Verdict::Rising => format!(
+                "no: first failures lie at one end of the runs (thirds of the steps, p {:.4} as if independent)",
+                constancy.thirds.as_ref().map_or(1.0, |thirds| thirds.p)
+            ),
+            _ => "not told: too few failed steps at different places".to_owned(),
+        };
     };
     let word = match constancy.verdict() {
         Verdict::NotRejected => "not rejected",
@@ -326,6 +384,7 @@ fn projections(found: &Accumulation) -> Table {
     let share = |(share, interval): (f64, Option<(f64, f64)>)| {
         format!("{} {}", percent(share), ends(interval, points))
     };
+    let untold = found.constancy.verdict() == Verdict::Unknown;
     let row = |at: &Projection| {
         let shown = |text: Option<String>| match text {
             _ if at.withheld => "withheld".to_owned(),
@@ -333,6 +392,7 @@ fn projections(found: &Accumulation) -> Table {
             None => "n/a".to_owned(),
         };
         let note = match (at.extrapolated, at.withheld) {
+            (_, true) if untold => "whether the risk is constant is not told",
             (_, true) => "the runs reject a constant risk",
             (true, false) => "extrapolated",
             (false, _) => "",

@@ -43,6 +43,7 @@ struct AgentWire {
     /// Draws whose success rises with length.
     draws_rising: u32,
     runs_without_length: u64,
+    runs_without_task: u64,
     runs_without_outcome: u64,
     tasks_with_contradicting_lengths: u64,
 }
@@ -92,6 +93,7 @@ pub fn time_horizons_wire(agents: &[AgentHorizon], draws: u32, seed: u64) -> Tim
             draws_without_curve: horizon.map_or(0, |h| h.without_curve),
             draws_rising: horizon.map_or(0, |h| h.rising),
             runs_without_length: agent.without_length,
+            runs_without_task: agent.without_task,
             runs_without_outcome: agent.without_outcome,
             tasks_with_contradicting_lengths: agent.contradicting,
         }
@@ -168,6 +170,7 @@ fn notes(agent: &AgentHorizon, at: &crate::horizon::HorizonAt, draws: u32, first
             }
         };
         tell(agent.without_length, "runs without a length");
+        tell(agent.without_task, "runs without a task id");
         tell(agent.without_outcome, "runs without an outcome");
         tell(agent.contradicting, "tasks with two lengths");
         let share = |n: u32| percent(f64::from(n) / f64::from(draws.max(1)));
@@ -177,6 +180,9 @@ fn notes(agent: &AgentHorizon, at: &crate::horizon::HorizonAt, draws: u32, first
         if horizon.rising > 0 {
             notes.push(format!("{} of draws rise", share(horizon.rising)));
         }
+    }
+    if let Some(horizon) = agent.horizon.as_ref().filter(|horizon| first && horizon.stood_in) {
+        notes.push(format!("success separates by length: ridge {}", horizon.ridge));
     }
     match (at.minutes, at.extrapolated) {
         (None, _) => notes.push("no horizon: success does not fall with length".to_owned()),

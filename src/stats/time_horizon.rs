@@ -73,9 +73,12 @@ pub struct TimeHorizon {
     pub fit: Option<ShareFit>,
     /// The ridge that was used: that of the settings, or .1 where without one there is no finite curve.
     pub ridge: f64,
+    /// Whether that ridge stands in, because without one there is no finite curve.
+    pub stood_in: bool,
     /// The horizons, in the order asked for.
     pub at: Vec<HorizonAt>,
-    /// Draws of the bootstrap that have no curve: all or none of their runs passed.
+    /// Draws of the bootstrap that have no curve: all or none of their runs passed, or all their
+    /// tasks have one length.
     pub without_curve: u32,
     /// Draws whose success rises with length.
     pub rising: u32,
@@ -83,6 +86,9 @@ pub struct TimeHorizon {
 
 /// The ridge that stands in where the two kinds of runs lie on two sides of a length.
 const SEPARATED: f64 = 0.1;
+
+/// Values that draws must give for an interval.
+const LEAST_DISTINCT: usize = 20;
 
 /// The horizons at `shares`.
 ///
@@ -131,6 +137,10 @@ pub fn time_horizon(
             values.sort_unstable_by(f64::total_cmp);
             let tail = (1.0 - settings.level) / 2.0;
             let ends = quantile_type7(&values, tail).zip(quantile_type7(&values, 1.0 - tail));
+            // A few samples that come again and again are no interval.
+            let mut distinct = values.clone();
+            distinct.dedup();
+            let ends = ends.filter(|(low, high)| low < high && distinct.len() >= LEAST_DISTINCT);
             HorizonAt {
                 share,
                 minutes,
@@ -147,6 +157,7 @@ pub fn time_horizon(
             / points.iter().map(|p| p.weight).sum::<f64>(),
         fit,
         ridge,
+        stood_in: ridge > settings.ridge,
         at,
         without_curve,
         rising,
@@ -234,7 +245,8 @@ fn draw(
                 passed: if passed == runs as f64 { weight * runs as f64 } else { weight * passed },
             });
         }
-        let Some(fit) = fit_share(&points, Link::Logit, ridge) else {
+        // The same estimator as for the runs themselves, with the ridge that stands in.
+        let (Some(fit), _) = curve(&points, ridge) else {
             without += 1;
             continue;
         };
