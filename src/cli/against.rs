@@ -7,7 +7,8 @@ use super::collect::Collector;
 use super::runs::{self, Loaded, Set, Warning};
 use super::{Failure, baseline, complain};
 use crate::baseline::{Baseline, ConfigDifference, Judging, masked_row};
-use crate::evaluate::RunRow;
+use crate::evaluate::{Judge, JudgeState, RunRow};
+use crate::model::Trajectory;
 
 /// One side: its rows as baselines keep them, so that both sides pair, and how they were judged.
 pub(crate) struct Sided {
@@ -40,13 +41,15 @@ pub(crate) fn read_collecting(
     output: &Output,
     collector: Option<&Collector>,
 ) -> Result<(Sided, Set), Failure> {
-    let (mut set, _) = runs::read(paths, reading, global, loaded, output, &|judge, state, run| {
+    let texts = collector.is_some();
+    let look = |judge: &Judge<'_>, state: &mut JudgeState, run: &Trajectory<'_>| {
         let row = match collector {
             Some(collector) => collector.look(judge, state, run),
             None => judge.row(state, run),
         };
         (row, ())
-    })?;
+    };
+    let (mut set, _) = runs::read_texts(paths, reading, global, loaded, output, texts, &look)?;
     set.warn(global);
     set.require_runs()?;
     let shown: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();

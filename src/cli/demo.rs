@@ -15,6 +15,7 @@ use super::{Failure, Outcome, against, output};
 use crate::baseline::{Baseline, ConfigFile, FOLDER, Origin, Store};
 use crate::compare::{Gate, GateOptions};
 use crate::config::EvalConfig;
+use crate::diagnose::Settings;
 use crate::render::{GateContext, Stamp, gate_doc, markdown, text};
 use suite::{Side, traces};
 
@@ -67,7 +68,7 @@ pub(super) fn run(args: &Demo, global: &Global) -> Outcome {
         config: EvalConfig::load(&file("support.json"))?,
         path: Some(file("support.json")),
     };
-    let collector = Collector::new(None, false)?;
+    let collector = Collector::new(None, false, Settings::of(&loaded.config))?;
     let read = |name: &str, collector: Option<&Collector>| {
         let output = Output::from(&PageOutput { output: PageForm::Table, files: Vec::new() });
         let paths: [PathBuf; 1] = [file(name)];

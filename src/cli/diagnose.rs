@@ -21,11 +21,7 @@ pub(super) fn run(args: &DiagnoseArgs, global: &Global) -> Outcome {
     let output = Output { output: args.output.into(), files: args.files.clone() };
     output::check(&output, More::Findings)?;
     let loaded = Loaded::config(&args.reading, global)?;
-    let folder = loaded.path.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
-    let schemas = ToolSchemas::load(&loaded.config, folder)
-        .map_err(|error| Failure::usage(error.to_string()))?;
-    output::guard(&output, schemas.files().iter().map(|file| file.as_path()))?;
-    let settings = Settings::of(&loaded.config).with_schemas(schemas);
+    let settings = settings(&loaded, &output)?;
     for word in args.deny.iter().chain(&args.allow) {
         known(word)?;
     }
@@ -85,6 +81,15 @@ pub(super) fn run(args: &DiagnoseArgs, global: &Global) -> Outcome {
     let forms = Forms { sarif: Some(&sarif), ..Forms::page(&doc, &json) };
     output::emit(&forms, &output, global)?;
     Ok(if denied.is_empty() { Status::Done } else { Status::Regression })
+}
+
+/// How rules are asked, with the schemas that the config names; refuses to write over one of them.
+pub(super) fn settings(loaded: &Loaded, output: &Output) -> Result<Settings, Failure> {
+    let folder = loaded.path.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
+    let schemas = ToolSchemas::load(&loaded.config, folder)
+        .map_err(|error| Failure::usage(error.to_string()))?;
+    output::guard(output, schemas.files().iter().map(|file| file.as_path()))?;
+    Ok(Settings::of(&loaded.config).with_schemas(schemas))
 }
 
 /// Refuses a word that names no rule.

@@ -49,7 +49,10 @@ pub(super) fn run(args: &Args, global: &Global) -> Outcome {
     }
     let reading = &args.input.reading;
     let collector = match output.files.iter().any(|file| pages::is_page(file)) {
-        true => Some(Collector::new(reading.filter.as_deref(), false)?),
+        true => {
+            let settings = super::diagnose::settings(&loaded, &output)?;
+            Some(Collector::new(reading.filter.as_deref(), false, settings)?)
+        }
         false => None,
     };
     let (candidate, set) = against::read_collecting(

@@ -7,12 +7,13 @@ use super::analyze;
 use super::collect::Collected;
 use super::runs::{Loaded, Set};
 use crate::compare::{Forest, Gate, thresholds};
+use crate::diagnose::budgets;
 use crate::evaluate::RunRow;
-use crate::horizon::{ErrorGrid, Split, Survival};
+use crate::horizon::{Accumulation, ErrorGrid, Split};
 use crate::metrics::{Analysis, RetryCounts, Spent, step_risks};
 use crate::render::{
     Chart, ConfigWire, FilterWire, GateContext, Page, PageRun, ReportParts, Stamp, Theme,
-    WarningWire, chart_svg, mask, page, report_wire,
+    WarningWire, Why, chart_svg, mask, page, report_wire,
 };
 
 /// What a page is made of, beside the runs.
@@ -77,13 +78,26 @@ pub(crate) fn html(material: Material<'_>) -> String {
         .collect();
     let title = loaded.config.task_name.as_deref();
     let report = report_wire(&analysis, parts.clone());
-    let charts = charts(&material, &rows, &analysis);
+    let horizon = Accumulation::of(&rows, &STEPS);
+    let budgets = budgets(&rows, QUANTILE);
+    let charts = charts(&material, &rows, &analysis, &horizon);
+    let survival = chart_svg(&Chart::Survival(&horizon), Theme::Page, CHART);
+    let why = Why {
+        diagnosis: &collected.diagnosis,
+        asked: &collected.diagnosed,
+        settings: &collected.settings,
+        horizon: &horizon,
+        survival: &survival,
+        budgets: &budgets,
+        quantile: QUANTILE,
+    };
     page(&Page {
         title,
         analysis: &analysis,
         report: &report,
         parts: &parts,
         gate: gate.as_ref().map(|(gate, context)| (*gate, context)),
+        why: &why,
         failures: &collected.failures,
         risks: &step_risks(&rows),
         runs: &runs,
@@ -93,14 +107,24 @@ pub(crate) fn html(material: Material<'_>) -> String {
     })
 }
 
+/// Steps that a page projects to.
+const STEPS: [u32; 4] = [5, 10, 20, 50];
+
+/// The share of completed runs that keeps the limits of a page, as in `budgets`.
+const QUANTILE: f64 = 0.95;
+
 /// Width of the charts of a page, in pixels of CSS.
 const CHART: u32 = 560;
 
 /// The charts of a page, each with what it is called.
-fn charts(material: &Material<'_>, rows: &[&RunRow], analysis: &Analysis) -> Vec<(String, String)> {
+fn charts(
+    material: &Material<'_>,
+    rows: &[&RunRow],
+    analysis: &Analysis,
+    horizon: &Accumulation,
+) -> Vec<(String, String)> {
     let Material { loaded, set, collected, gate, .. } = material;
     let held = thresholds(&set.rows, &[], &loaded.config.thresholds);
-    let survival = Survival::of(rows);
     let retries = RetryCounts::of(rows);
     let spent = Spent::of(rows);
     let by_step = collected.places.grid(Split::Step);
@@ -117,8 +141,8 @@ fn charts(material: &Material<'_>, rows: &[&RunRow], analysis: &Analysis) -> Vec
         add("Differences to the baseline", Chart::Compare(forest, names));
     }
     add("Figures with their intervals", Chart::Metrics(analysis, &held));
-    add("Runs without a failed step", Chart::Survival(&survival));
-    add("Risk of a first failed step", Chart::Hazard(&survival));
+    add("Risk of a first failed step", Chart::Hazard(&horizon.survival));
+    add("Completion by number of steps", Chart::Lengths(horizon));
     add("Errors by type", Chart::Errors(analysis));
     add("Errors by step", Chart::ErrorGrid(&by_step));
     add("Errors by tool", Chart::ErrorGrid(&by_tool));

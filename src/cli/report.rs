@@ -25,14 +25,15 @@ pub(super) fn run(args: &Report, global: &Global) -> Outcome {
     let before = args.baseline.as_deref().map(|name| stored(args, name)).transpose()?;
     let reading = &args.input.reading;
     let output = Output { output: Form::Table, files: vec![args.file.clone()] };
-    let collector = Collector::new(reading.filter.as_deref(), args.include_content)?;
+    let settings = super::diagnose::settings(&loaded, &output)?;
+    let collector = Collector::new(reading.filter.as_deref(), args.include_content, settings)?;
     let (set, _) = runs::read_texts(
         &args.input.paths,
         reading,
         global,
         &loaded,
         &output,
-        args.include_content,
+        true,
         &|judge, state, run| (collector.look(judge, state, run), ()),
     )?;
     set.warn(global);

@@ -17,6 +17,6 @@ pub use accumulate::{
 };
 pub use places::{ErrorGrid, ErrorPlace, Places, Split, error_places};
 pub use survival::{HazardBin, Survival};
-pub use time::{AgentHorizon, FAMILY, MINUTES, time_horizons};
+pub use time::{AgentHorizon, FAMILY, LengthBin, MINUTES, time_horizons};
 
-pub use crate::stats::{HorizonAt, TimeHorizon};
+pub use crate::stats::{HorizonAt, TimeHorizon, Weibull, survival_to};

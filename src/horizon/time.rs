@@ -6,7 +6,10 @@
 use std::collections::BTreeMap;
 
 use crate::evaluate::RunRow;
-use crate::stats::{HorizonSettings, TimeHorizon, TimedTask, time_horizon};
+use crate::metrics::LEVEL;
+use crate::stats::{
+    Cluster, HorizonSettings, TimeHorizon, TimedTask, clustered_wilson, time_horizon, wilson,
+};
 
 /// The horizon of one agent.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,6 +26,23 @@ pub struct AgentHorizon {
     pub without_outcome: u64,
     /// Tasks whose runs tell of different lengths; the first is used.
     pub contradicting: u64,
+    /// Its tasks by length, shortest first: each bin reaches to twice the length at which it begins.
+    pub bins: Vec<LengthBin>,
+}
+
+/// Tasks of about one length.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LengthBin {
+    /// Their mean length on the scale of log2, in minutes.
+    pub minutes: f64,
+    /// Tasks.
+    pub tasks: u64,
+    /// Runs.
+    pub runs: u64,
+    /// Mean of their shares of success, each task the same. 0 to 1.
+    pub share: f64,
+    /// Its 95% interval over tasks.
+    pub interval: Option<(f64, f64)>,
 }
 
 /// The tag that tells the length of a run's task.
@@ -99,10 +119,39 @@ fn agent(name: &str, rows: &[&RunRow], shares: &[f64], settings: HorizonSettings
         .collect();
     AgentHorizon {
         agent: name.to_owned(),
+        bins: bins(&timed),
         horizon: time_horizon(&timed, shares, settings),
         without_length,
         without_task,
         without_outcome,
         contradicting,
     }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "numbers of tasks and runs")]
+#[expect(clippy::cast_possible_truncation, reason = "the exponent of a float")]
+fn bins(tasks: &[TimedTask]) -> Vec<LengthBin> {
+    let mut by_length: BTreeMap<i32, Vec<&TimedTask>> = BTreeMap::new();
+    for task in tasks {
+        by_length.entry(task.minutes.log2().floor() as i32).or_default().push(task);
+    }
+    let bin = |tasks: &Vec<&TimedTask>| {
+        let number = tasks.len() as f64;
+        let mean = |task: &&TimedTask| {
+            task.scores.iter().sum::<f64>() / (task.scores.len() as f64).max(1.0)
+        };
+        let share = tasks.iter().map(mean).sum::<f64>() / number;
+        let clusters: Vec<Cluster> =
+            tasks.iter().map(|task| Cluster::new(mean(task), 1.0)).collect();
+        let ci =
+            clustered_wilson(&clusters, LEVEL).or_else(|_| wilson(share * number, number, LEVEL));
+        LengthBin {
+            minutes: (tasks.iter().map(|task| task.minutes.log2()).sum::<f64>() / number).exp2(),
+            tasks: tasks.len() as u64,
+            runs: tasks.iter().map(|task| task.scores.len() as u64).sum(),
+            share,
+            interval: ci.ok().map(|ci| (ci.low, ci.high)),
+        }
+    };
+    by_length.values().map(bin).collect()
 }

@@ -38,6 +38,16 @@ impl Rank {
         Self { class, hash: xxhash_rust::xxh3::xxh3_64(&key), place: row.place }
     }
 
+    /// The rank of a run in a sample that does not look at how runs ended: tasks come in an order that
+    /// their ids alone decide, and the runs of a task stay together.
+    #[must_use]
+    pub fn by_task(row: &RunRow) -> Self {
+        const TASK: u64 = !0xffff_ffff;
+        let own = Self::of(row).hash;
+        let task = row.task_id.as_deref().map(|task| xxhash_rust::xxh3::xxh3_64(task.as_bytes()));
+        Self { class: 0, hash: task.unwrap_or(own) & TASK | own & !TASK, place: row.place }
+    }
+
     /// 0 for runs that failed or passed a limit, 1 for those that did not end, 2 for completed ones.
     #[must_use]
     pub fn class(&self) -> u8 {

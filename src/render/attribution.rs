@@ -20,7 +20,7 @@ const KEPT: usize = 50;
 const SHOWN_TURNS: usize = 10;
 
 /// The level at which an action is said to part the runs.
-const LEVEL: f64 = 0.05;
+pub(super) const LEVEL: f64 = 0.05;
 
 /// The published accuracy of the best model judges on the whole set of Who&When, which they score with
 /// the task and all texts at hand (Zhang et al. 2025): agent and step.

@@ -85,11 +85,11 @@ pub fn budgets_wire(budgets: &[Budget], quantile: f64) -> BudgetsWire {
     }
 }
 
-fn share(budget: &Budget) -> Option<f64> {
+pub(super) fn share(budget: &Budget) -> Option<f64> {
     (budget.total > 0.0).then(|| budget.by_failed / budget.total)
 }
 
-fn amount(of: Amount, value: f64) -> String {
+pub(super) fn amount(of: Amount, value: f64) -> String {
     match of {
         Amount::Steps | Amount::Retries => plain(value, if value.fract() == 0.0 { 0 } else { 1 }),
         Amount::Tokens => plain(value, 0),
@@ -152,7 +152,7 @@ pub fn budgets_doc(budgets: &[Budget], quantile: f64) -> Doc {
     doc
 }
 
-fn limit_row(budget: &Budget) -> Option<Vec<String>> {
+pub(super) fn limit_row(budget: &Budget) -> Option<Vec<String>> {
     let cut = budget.limit?;
     let failed = budget.runs - budget.completed;
     let ends = cut.wrong_share.map_or_else(

@@ -262,7 +262,7 @@ pub(super) fn ends(ends: Option<(f64, f64)>, show: impl Fn(f64) -> String) -> St
     ends.map_or_else(|| "-".to_owned(), |(low, high)| format!("[{}, {}]", show(low), show(high)))
 }
 
-fn points(share: f64) -> String {
+pub(super) fn points(share: f64) -> String {
     plain(share * 100.0, 1)
 }
 
@@ -333,7 +333,7 @@ pub fn horizon_doc(found: &Accumulation) -> Doc {
     doc
 }
 
-fn horizon_line(found: &Accumulation, share: f64) -> String {
+pub(super) fn horizon_line(found: &Accumulation, share: f64) -> String {
     let Some((at, interval)) = horizon_at(found, share) else {
         return "withheld: it lies beyond the steps that were taken, and the runs do not agree with a constant risk".to_owned();
     };
@@ -345,7 +345,7 @@ fn horizon_line(found: &Accumulation, share: f64) -> String {
     format!("{} steps {}{beyond}{rejected}{seen}", steps(at), ends(interval, steps))
 }
 
-fn constant(found: &Accumulation) -> String {
+pub(super) fn constant(found: &Accumulation) -> String {
     let constancy = &found.constancy;
     let Some(trend) = constancy.trend else {
         return match constancy.verdict() {

@@ -68,7 +68,7 @@ pub use gate::{GateContext, gate_doc, head as gate_line};
 pub use gate_json::{GateReport, gate_wire};
 pub use github::gate_annotations;
 pub use horizon::{HorizonWire, horizon_doc, horizon_wire};
-pub use html::{Page, PageRun, Stamp, page};
+pub use html::{Page, PageRun, Stamp, Why, page};
 pub use inspect::{FileWire, InspectWire, IssueWire, TokensWire, inspect_doc};
 pub use json::{compact_json, pretty_json};
 pub use junit::gate_junit;

@@ -47,6 +47,10 @@ pub(crate) enum Kind {
     Survival,
     /// The risk of a first failed step, by step
     Hazard,
+    /// Completion by number of steps, against what a constant risk leaves
+    Lengths,
+    /// Success by length of the task in people's minutes, agent by agent
+    TimeHorizon,
     /// Failed attempts by error type
     Errors,
     /// Failed attempts by error type and step

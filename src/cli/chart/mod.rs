@@ -15,9 +15,12 @@ use super::{Failure, Outcome};
 use crate::compare::thresholds;
 use crate::evaluate::RunRow;
 use crate::exit::Status;
-use crate::horizon::{ErrorGrid, ErrorPlace, Places, Split, Survival, error_places};
+use crate::horizon::{
+    Accumulation, ErrorGrid, ErrorPlace, Places, Split, Survival, error_places, time_horizons,
+};
 use crate::metrics::{Analysis, RetryCounts, Spent};
 use crate::render::{Chart, Theme, chart_png, chart_svg_file};
+use crate::stats::{HorizonSettings, RunWeights};
 
 /// Reads what the chart is of, draws and writes it.
 pub(super) fn run(args: &Args, global: &Global) -> Outcome {
@@ -107,13 +110,22 @@ fn read(args: &Args, global: &Global) -> Result<(Loaded, Set), Failure> {
     Ok((loaded, set))
 }
 
+/// How `horizon --time` computes where nothing else is said.
+const TIME_HORIZON: HorizonSettings =
+    HorizonSettings { ridge: 0.0, weights: RunWeights::Tasks, draws: 1_000, seed: 42, level: 0.95 };
+
 /// Charts that the rows of runs are enough for.
 fn of_runs(args: &Args, global: &Global) -> Outcome {
     let (loaded, set) = read(args, global)?;
     let rows: Vec<&RunRow> = set.rows.iter().collect();
     let analysis = || Analysis::of(&rows, loaded.config.metrics.as_deref(), None);
     match args.kind {
-        Kind::Survival => write(&Chart::Survival(&Survival::of(&rows)), args),
+        Kind::Survival => write(&Chart::Survival(&Accumulation::of(&rows, &[])), args),
+        Kind::Lengths => write(&Chart::Lengths(&Accumulation::of(&rows, &[])), args),
+        Kind::TimeHorizon => {
+            let agents = time_horizons(&rows, &[0.5], TIME_HORIZON);
+            write(&Chart::TimeHorizon(&agents), args)
+        }
         Kind::Hazard => write(&Chart::Hazard(&Survival::of(&rows)), args),
         Kind::Retries => write(&Chart::Retries(&RetryCounts::of(&rows)), args),
         Kind::Cost => write(&Chart::Cost(Spent::of(&rows).as_ref()), args),

@@ -9,8 +9,10 @@ mod bars;
 mod canvas;
 mod forest;
 mod grid;
+mod lengths;
 mod measure;
 mod metrics;
+mod models;
 mod plot;
 mod png;
 mod rows;
@@ -18,6 +20,7 @@ mod run;
 mod style;
 mod survival;
 mod svg;
+mod time_horizon;
 mod trend;
 
 pub use png::PngError;
@@ -26,7 +29,7 @@ pub use svg::chart_css;
 
 use crate::compare::{Forest, HeldThreshold};
 use crate::evaluate::Timeline;
-use crate::horizon::{ErrorGrid, Survival};
+use crate::horizon::{Accumulation, AgentHorizon, ErrorGrid, Survival};
 use crate::metrics::{Analysis, RetryCounts, Spent, Trend};
 
 /// What a chart shows.
@@ -36,8 +39,12 @@ pub enum Chart<'r> {
     Metrics(&'r Analysis, &'r [HeldThreshold]),
     /// Differences of the second named side against the first.
     Compare(&'r Forest, (&'r str, &'r str)),
-    /// The share of runs without a failed step, by step.
-    Survival(&'r Survival),
+    /// The share of runs without a failed step, by step, beside what models of the risk say.
+    Survival(&'r Accumulation),
+    /// Completion by number of steps, against what a constant risk leaves.
+    Lengths(&'r Accumulation),
+    /// Success by length of the task, agent by agent.
+    TimeHorizon(&'r [AgentHorizon]),
     /// The risk of a first failed step, by step.
     Hazard(&'r Survival),
     /// Failed attempts by type.
@@ -69,6 +76,8 @@ fn draw(chart: &Chart<'_>, width: u32) -> canvas::Canvas {
         Chart::Trend(of) => trend::draw(width, of),
         Chart::Run(of) => run::draw(width, of),
         Chart::Survival(of) => survival::survival(width, of),
+        Chart::Lengths(of) => lengths::draw(width, of),
+        Chart::TimeHorizon(agents) => time_horizon::draw(width, agents),
         Chart::Hazard(of) => survival::hazard(width, of),
         Chart::Errors(analysis) => bars::errors(width, analysis),
         Chart::ErrorGrid(grid) => grid::draw(width, grid),

@@ -37,10 +37,12 @@ pub(super) enum Ink {
     Bad,
     /// Neither.
     Neutral,
+    /// What a model says, beside what was seen.
+    Model,
 }
 
 impl Ink {
-    pub(super) const ALL: [Self; 9] = [
+    pub(super) const ALL: [Self; 10] = [
         Self::Ground,
         Self::Text,
         Self::Muted,
@@ -50,6 +52,7 @@ impl Ink {
         Self::Good,
         Self::Bad,
         Self::Neutral,
+        Self::Model,
     ];
 
     /// Its name in CSS variables and classes.
@@ -64,6 +67,7 @@ impl Ink {
             Self::Good => "good",
             Self::Bad => "bad",
             Self::Neutral => "neutral",
+            Self::Model => "model",
         }
     }
 
@@ -79,6 +83,7 @@ impl Ink {
             Self::Main => [(0x00, 0x72, 0xb2), (0x56, 0xb4, 0xe9)],
             Self::Good => [(0x00, 0x7f, 0x5f), (0x2f, 0xc0, 0x96)],
             Self::Bad => [(0xc2, 0x4a, 0x00), (0xf2, 0x8a, 0x4b)],
+            Self::Model => [(0x8e, 0x3b, 0x73), (0xd9, 0x9a, 0xc5)],
             Self::Neutral => [(0x6b, 0x75, 0x80), (0x8b, 0x95, 0xa1)],
         }
     }
@@ -142,6 +147,7 @@ mod tests {
                 (Ink::Good, 4.5),
                 (Ink::Bad, 4.5),
                 (Ink::Neutral, 3.0),
+                (Ink::Model, 3.0),
             ] {
                 let got = contrast(ink.rgb()[theme], ground);
                 assert!(got >= least, "{ink:?} in theme {theme}: {got}");

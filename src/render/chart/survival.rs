@@ -4,9 +4,10 @@ use plotters::element::{PathElement, Polygon};
 
 use super::canvas::{Anchor, Canvas, Mark};
 use super::measure;
+use super::models::Models;
 use super::plot::{Drawn, Frame, dot, faint, stroke};
 use super::style::{Ink, LEFT, SMALL};
-use crate::horizon::{HazardBin, Survival};
+use crate::horizon::{Accumulation, HazardBin, Survival};
 use crate::render::figures::plural;
 use crate::render::{count, percent};
 
@@ -40,8 +41,9 @@ fn followed(survival: &Survival) -> String {
     text
 }
 
-/// The share of runs without a failed step.
-pub(super) fn survival(width: u32, survival: &Survival) -> Canvas {
+/// The share of runs without a failed step, beside what models of the risk say.
+pub(super) fn survival(width: u32, found: &Accumulation) -> Canvas {
+    let survival = &found.survival;
     let title = "Runs without a failed step, by step (Kaplan-Meier, 95% band)";
     let half = survival
         .median
@@ -53,10 +55,13 @@ pub(super) fn survival(width: u32, survival: &Survival) -> Canvas {
         canvas.sentence(NONE);
         return canvas;
     }
+    let models = Models::of(found);
+    models.legend(&mut canvas);
     let top = canvas.height;
     let mut ticks = Vec::new();
-    let drawn = curve(&mut canvas, survival, &mut ticks);
+    let drawn = curve(&mut canvas, survival, &models, &mut ticks);
     finish(&mut canvas, drawn, survival, top, &ticks);
+    models.words(&mut canvas);
     let events = survival.table.iter().filter(|step| step.events > 0);
     for step in events.take(60) {
         let ends =
@@ -91,9 +96,15 @@ fn frame(from: f64, to: f64) -> Frame<'static> {
     Frame { height: HEIGHT, labels: AXIS, across: (from, to), up: (0.0, 1.0), label }
 }
 
-fn curve(canvas: &mut Canvas, survival: &Survival, ticks: &mut Vec<(u32, String, f64)>) -> Drawn {
+fn curve(
+    canvas: &mut Canvas,
+    survival: &Survival,
+    models: &Models,
+    ticks: &mut Vec<(u32, String, f64)>,
+) -> Drawn {
     let most = if canvas.width < 900.0 { 12 } else { 24 };
-    let frame = frame(0.0, f64::from(survival.last.max(1)));
+    let frame = frame(0.0, f64::from(models.reach.max(1)));
+    let top = canvas.height;
     let mut line = vec![(0.0, 1.0)];
     let (mut low, mut high, mut now) = (survival.start.unwrap_or(1.0), 1.0, 1.0);
     let (mut lower, mut upper) = (vec![(0.0, low)], vec![(0.0, high)]);
@@ -134,8 +145,9 @@ fn curve(canvas: &mut Canvas, survival: &Survival, ticks: &mut Vec<(u32, String,
         marks,
     )?;
     let across = frame.across(canvas);
+    models.curves(canvas, across, frame.up(top));
     let tick = |step: u32| (step, count(u64::from(step)), across.at(f64::from(step)));
-    ticks.extend(steps(survival.last, most).into_iter().map(tick));
+    ticks.extend(steps(models.reach, most).into_iter().map(tick));
     Ok(())
 }
 

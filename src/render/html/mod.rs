@@ -7,6 +7,7 @@
 
 mod compare;
 mod data;
+mod errors_add_up;
 mod failures;
 mod made;
 mod metrics;
@@ -14,6 +15,8 @@ mod page;
 mod runs;
 mod timeline;
 mod verdict;
+mod why;
 mod writer;
 
 pub use page::{Page, PageRun, Stamp, page};
+pub use why::Why;

@@ -9,6 +9,7 @@ use super::super::gate::GateContext;
 use super::super::gate_json::gate_wire;
 use super::super::report::{AnalyzeReport, ReportParts};
 use super::super::safe::one_line;
+use super::why::{self, Why};
 use super::writer::Html;
 use super::{compare, data, failures, made, metrics, runs, verdict};
 use crate::compare::Gate;
@@ -31,6 +32,8 @@ pub struct Page<'p> {
     pub parts: &'p ReportParts,
     /// The comparison with a baseline, or the thresholds alone.
     pub gate: Option<(&'p Gate, &'p GateContext)>,
+    /// Why runs fail.
+    pub why: &'p Why<'p>,
     /// Failures by signature, over all runs.
     pub failures: &'p [FailureGroup],
     /// Failures by step, over all runs.
@@ -121,6 +124,7 @@ pub fn page(page: &Page<'_>) -> String {
     metrics::section(page, &mut html);
     compare::section(page, &mut html);
     charts(page, &mut html);
+    why::section(page, &keys, &mut html);
     failures::section(page, &keys, &mut html);
     failures::steps(page, &mut html);
     runs::section(page, &keys, &mut html);
@@ -164,7 +168,7 @@ fn bar(page: &Page<'_>, html: &mut Html) {
     if !page.charts.is_empty() {
         html.raw("<a href=\"#charts\">Charts</a>");
     }
-    html.raw("<a href=\"#failures\">Failures</a><a href=\"#runs\">Runs</a><a href=\"#made\">How it was made</a></nav>");
+    html.raw("<a href=\"#why\">Why runs fail</a><a href=\"#failures\">Failures</a><a href=\"#runs\">Runs</a><a href=\"#made\">How it was made</a></nav>");
     html.raw("<button type=button id=theme class=js-only hidden>Theme: system</button></header>\n");
 }
 
