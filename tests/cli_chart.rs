@@ -17,8 +17,18 @@ use serde_json::Value;
 
 const RUNS: &str = "native/support-flow.ndjson";
 const CONFIG: [&str; 2] = ["-c", "eval-configs/customer-service.json"];
-const KINDS: [&str; 8] =
-    ["metrics", "survival", "hazard", "errors", "heatmap", "retries", "outcomes", "cost"];
+const KINDS: [&str; 10] = [
+    "metrics",
+    "survival",
+    "hazard",
+    "lengths",
+    "time-horizon",
+    "errors",
+    "heatmap",
+    "retries",
+    "outcomes",
+    "cost",
+];
 
 /// Draws a chart and gives its SVG, which must be sound.
 #[track_caller]
@@ -186,6 +196,82 @@ fn survival_falls_by_the_risk_of_each_step() {
     assert_eq!(hazard, expected.map(|(name, risk)| (name.to_owned(), risk)).into());
 }
 
+/// Runs of a task each that fail a step of their first one or two, or go on for `long` steps.
+fn failing_early(folder: &Folder, early: usize, at: usize, long: usize) -> String {
+    let step = |ok: bool| serde_json::json!({"type": "tool", "name": "t", "status": if ok { "completed" } else { "failed" }});
+    let mut runs = String::new();
+    for run in 0..120 {
+        let mut steps = vec![step(true); long];
+        if run < early {
+            steps.truncate(1 + run % at);
+            steps[run % at] = step(false);
+        }
+        let run = serde_json::json!({"task_id": format!("t{run}"), "status": if run < early { "failed" } else { "completed" }, "steps": steps});
+        runs.push_str(&format!("{run}\n"));
+    }
+    folder.file(&format!("early-{early}-{at}.ndjson"), runs)
+}
+
+#[test]
+fn models_are_dashed_beyond_the_last_step_unless_the_runs_reject_a_constant_risk() {
+    let folder = Folder::new();
+    let spread = failing_early(&folder, 60, 10, 10);
+    let early = failing_early(&folder, 60, 2, 10);
+    for (file, constant) in [(spread, true), (early, false)] {
+        let horizon = json(&["horizon", &file]);
+        assert_eq!(horizon["constant"]["verdict"] == "not_rejected", constant, "{horizon:#}");
+        let text = svg(&["survival", &file]);
+        within(&text);
+        let risk = horizon["hazard"]["value"].as_f64().expect("a risk");
+        let told = format!("constant risk, {:.1}% a step", risk * 100.0);
+        assert!(text.contains(&told) && text.contains("changing risk"), "{told}: {text}");
+        assert_eq!(text.contains("stroke-dasharray"), constant, "{text}");
+        assert_eq!(text.contains("the runs reject a constant risk"), !constant);
+    }
+    let none = folder.file("none.ndjson", r#"{"status": "completed", "steps": [{"type": "t"}]}"#);
+    assert!(!svg(&["survival", &none]).contains("constant risk"), "nothing failed");
+}
+
+#[test]
+fn completion_by_length_is_that_of_horizon() {
+    let folder = Folder::new();
+    let file = failing_early(&folder, 60, 6, 9);
+    let drawn = drawn(&svg(&["lengths", &file]));
+    let horizon = json(&["horizon", &file]);
+    let lengths = horizon["lengths"].as_array().expect("lengths");
+    assert!(lengths.len() > 2 && drawn.len() == lengths.len(), "{drawn:?}");
+    for length in lengths {
+        let (from, to) = (&length["from"], &length["to"]);
+        let name = if from == to { format!("{from} steps") } else { format!("{from}-{to} steps") };
+        assert_eq!(drawn.get(&name).copied(), length["completion"]["value"].as_f64(), "{name}");
+    }
+    let table = fixture("runs-table/two_agents.csv");
+    assert!(svg(&["lengths", &table]).contains("No ended run tells its number of steps"));
+}
+
+#[test]
+fn time_horizons_are_those_of_horizon_agent_by_agent() {
+    let table = fixture("runs-table/two_agents.csv");
+    let text = svg(&["time-horizon", &table]);
+    within(&text);
+    let drawn = drawn(&text);
+    let horizon = json(&["horizon", "--time", &table]);
+    let agents = horizon["agents"].as_array().expect("agents");
+    assert_eq!(agents.len(), 2);
+    for agent in agents {
+        let name = agent["agent"].as_str().expect("a name");
+        let minutes = agent["horizons"][0]["minutes"].as_f64();
+        let shown = drawn.get(&format!("{name} half")).copied();
+        assert_eq!(shown.is_some(), minutes.is_some(), "{name}");
+        if let Some((shown, minutes)) = shown.zip(minutes) {
+            assert!((shown - minutes).abs() < 1e-4 * minutes, "{name}: {shown} for {minutes}");
+        } else {
+            assert!(text.contains("success does not fall with length"), "{text}");
+        }
+    }
+    assert!(svg(&["time-horizon", &fixture(RUNS)]).contains("human_minutes"));
+}
+
 #[test]
 fn both_sides_are_drawn_with_the_differences_of_compare() {
     let (a, b) = (fixture("gate/before.json"), fixture("gate/after.json"));
@@ -314,6 +400,15 @@ fn hostile_names_neither_break_out_nor_show_secrets() {
         assert!(!text.contains("<script") && !text.contains(&secret) && text.len() < 200_000);
         assert!(!text.contains('\u{202e}') && !text.contains('\u{1b}'));
     }
+    let mut table = String::new();
+    for (at, name) in names.iter().chain(&names).enumerate() {
+        let minutes = [1e-300, 3.0, 1e300, 40.0][at % 4];
+        let run = serde_json::json!({"agent": name, "task_id": format!("t{at}"), "human_minutes": minutes, "success": at % 3 == 0});
+        table.push_str(&format!("{run}\n"));
+    }
+    let text = svg(&["time-horizon", &folder.file("table.jsonl", table)]);
+    within(&text);
+    assert!(!text.contains("<script") && !text.contains(&secret) && text.len() < 200_000);
     let png = folder.at("x.png");
     let ran = run(&["chart", "errors", "--split", "tool", &file, "-o", &png]);
     assert_eq!(ran.code, 0, "{ran:?}");
@@ -340,6 +435,7 @@ fn thousands_of_types_steps_and_runs_stay_a_readable_chart() {
         &["survival"],
         &["hazard"],
         &["retries"],
+        &["lengths"],
     ] {
         let text = svg(&[args, &[&file]].concat());
         assert!(text.len() < 100_000, "{args:?}: {} bytes", text.len());

@@ -194,8 +194,84 @@ fn of_very_many_runs_the_failed_ones_are_shown_and_the_figures_are_over_all() {
     assert_eq!(data(&page, "report")["runs"]["total"], 12_000);
     assert!(visible(&page).contains("10,000 of 12,000 runs are shown here"));
     assert!(page.len() < 3_000_000, "{} bytes", page.len());
+    let section = why(&page);
+    assert!(section.contains(" of 12,000 runs: whole tasks, chosen by their ids"), "{section}");
     let few = self::page(&folder, &[&traces, "--where", "run.status == 'x' || run.steps > 0"]);
     assert!(visible(&few).contains("12,000 of 12,000 runs"), "what --where keeps");
+}
+
+/// The section on why runs fail.
+fn why(page: &str) -> &str {
+    let start = page.find("<section id=why").unwrap();
+    &page[start..start + page[start..].find("</section>").unwrap()]
+}
+
+#[test]
+fn the_page_says_why_runs_fail_with_the_counts_of_diagnose_horizon_and_budgets() {
+    let folder = Folder::new();
+    let args = support_flow();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let page = page(&folder, &args);
+    let section = why(&page);
+    let diagnosis = cli::json(&[&["diagnose"], args.as_slice()].concat());
+    let mut fired = 0;
+    for (code, rule) in diagnosis["rules"].as_object().unwrap() {
+        assert!(section.contains(code), "{code}");
+        if rule["findings"] == 0 {
+            continue;
+        }
+        fired += 1;
+        let counts = format!("<td class=n>{} of {}<", rule["runs_affected"], rule["runs_examined"]);
+        let remedy = rule["remedy"].as_str().unwrap().replace('\'', "&#39;");
+        for part in [counts.as_str(), &remedy, rule["title"].as_str().unwrap()] {
+            assert!(section.contains(part), "{code}: no {part}");
+        }
+    }
+    assert_eq!(section.matches("<tr class=more>").count(), fired);
+    let link = "<a href=\"#run=refund-020-t2&amp;step=4\"><bdi>refund-020-t2</bdi></a> step 4 attempt 2 <bdi>issue_refund</bdi>";
+    assert!(
+        section.contains(link) && visible(&page).contains("id=\"run=refund-020-t2&amp;step=4\"")
+    );
+    assert!(section.contains("<b>None is told from chance</b>"), "five actions of few runs");
+    let horizon = cli::json(&[&["horizon"], args.as_slice()].concat());
+    let percent = |value: &Value| format!("{:.1}%", value.as_f64().unwrap() * 100.0);
+    let risk = format!("risk per step<dd>{}", percent(&horizon["hazard"]["value"]));
+    let budgets = cli::json(&[&["budgets"], args.as_slice()].concat());
+    let limit = format!(
+        "<code>max_steps</code> <b>{}</b>",
+        budgets["budgets"][0]["limit"].as_f64().unwrap()
+    );
+    for part in [risk.as_str(), "half-life<dd>", "constant risk?<dd>not rejected", &limit] {
+        assert!(section.contains(part), "no {part}");
+    }
+}
+
+#[test]
+fn where_all_pass_the_page_says_that_no_rule_found_anything() {
+    let folder = Folder::new();
+    let run = json!({"run_id": "r", "task_id": "t", "agent": "a", "model": "m", "success": true, "started_at": "2026-01-01T00:00:00Z", "duration_ms": 10,
+        "steps": [{"type": "tool", "name": "search", "status": "completed", "duration_ms": 10, "tokens": 5, "cost_usd": 0.1}]});
+    let page = page(&folder, &[&folder.file("t.ndjson", format!("{run}\n"))]);
+    let section = why(&page);
+    for part in
+        ["nothing to compare", "none: fewer than 10 completed runs", "risk per step<dd>0.0%"]
+    {
+        assert!(section.contains(part), "no {part}: {section}");
+    }
+    assert!(!section.contains("most likely turned"));
+}
+
+#[test]
+fn values_that_a_rule_quotes_are_in_the_page_only_with_the_flag() {
+    let folder = Folder::new();
+    let plan = |price: &str| json!({"type": "plan", "name": "plan", "output": {"constraints": {"max_price": price}}});
+    let run = json!({"run_id": "r", "steps": [plan("300FRANCS"), {"type": "tool", "name": "t"}, plan("500FRANCS")]});
+    let traces = folder.file("t.ndjson", format!("{run}\n"));
+    let bare = page(&folder, &[&traces]);
+    assert!(why(&bare).contains("goal_lost") && why(&bare).contains("a value of the plan changed"));
+    assert!(!bare.contains("FRANCS"), "{}", why(&bare));
+    let full = page(&folder, &[&traces, "--include-content"]);
+    assert!(why(&full).contains("300FRANCS"), "{}", why(&full));
 }
 
 #[test]

@@ -106,6 +106,24 @@ test("an error leads from its group to its step", async (open) => {
   equal(await status(page), "1–30 of 30 runs, filtered from 90");
 });
 
+test("what a rule found leads to its run and step by keyboard", async (open) => {
+  const page = await open("plain.html");
+  const rules = page.locator("#why table").first();
+  holds((await rules.locator("tbody").count()) > 0, "no rule found anything");
+  const summary = rules.locator("summary").first();
+  await summary.focus();
+  await page.keyboard.press("Enter");
+  await page.keyboard.press("Tab");
+  const name = await page.evaluate(() => document.activeElement.textContent);
+  holds(/^r-\d+-\d$/.test(name), name);
+  await page.keyboard.press("Enter");
+  const dialog = page.getByRole("dialog");
+  await dialog.waitFor();
+  equal(await dialog.locator("h2").textContent(), "Run " + name);
+  await page.keyboard.press("Escape");
+  equal(await page.evaluate(() => document.activeElement.textContent), name);
+});
+
 test("a deep link opens its run and step, and an unknown one says so", async (open) => {
   const page = await open("plain.html", { hash: "#run=r-3-2&step=5" });
   equal(await page.getByRole("dialog").locator("h2").textContent(), "Run r-3-2");

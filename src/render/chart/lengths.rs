@@ -33,7 +33,7 @@ pub(super) fn draw(width: u32, found: &Accumulation) -> Canvas {
         return canvas;
     }
     if found.lengths.iter().any(|length| length.product.is_some()) {
-        canvas.note("bars: the share without a failed step that a constant risk leaves at the median length; a run above its bar recovered, one below it was lost without a failed step");
+        canvas.note("bars: the share without a failed step that a constant risk leaves at the median length; above it failed steps were recovered, below it runs were lost without one");
     }
     canvas.height += 8.0;
     for length in &found.lengths {

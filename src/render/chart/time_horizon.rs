@@ -3,7 +3,7 @@
 
 use plotters::element::PathElement;
 
-use super::canvas::{Anchor, Canvas, Form, Mark, safe};
+use super::canvas::{Anchor, Canvas, Mark, safe};
 use super::measure;
 use super::plot::{Drawn, Frame, dot, stroke};
 use super::style::{Ink, LABEL, LEFT, RIGHT, SMALL};
@@ -17,6 +17,8 @@ const HEIGHT: u32 = 150;
 const AXIS: u32 = 52;
 /// Agents that are drawn.
 const AGENTS: usize = 16;
+/// A length that is not told any closer, in minutes: a hundred years.
+const MOST: f64 = 5.256e7;
 /// Points of a curve.
 const POINTS: u32 = 80;
 
@@ -129,6 +131,12 @@ fn plot(
         let share = |x: f64| 1.0 / (1.0 + (-(fit.intercept + fit.slope * x)).exp());
         (0..=POINTS).map(|n| (at(n), share(at(n)))).collect()
     });
+    let range: Option<Vec<(f64, f64)>> = half(horizon).and_then(|at| {
+        let (low, high) =
+            at.interval.filter(|_| at.minutes.is_some_and(|minutes| minutes > 0.0))?;
+        let end = |minutes: f64| minutes.max(f64::MIN_POSITIVE).log2().clamp(span.0, span.1);
+        Some(vec![(end(low), 0.5), (end(high), 0.5)])
+    });
     let marks = agent.bins.iter().map(|bin| Mark {
         name: format!("{} {}", safe(name(agent)), time(bin.minutes)),
         value: Some(bin.share),
@@ -141,6 +149,7 @@ fn plot(
             let line = |ink: Ink, width: u32| {
                 move |line: &Vec<(f64, f64)>| PathElement::new(line.clone(), stroke(ink, width))
             };
+            plot.draw_series(range.iter().map(line(Ink::Neutral, 3)))?;
             plot.draw_series(curve.iter().map(line(Ink::Model, 2)))?;
             plot.draw_series(bars.iter().map(line(Ink::Main, 1)))?;
             plot.draw_series(agent.bins.iter().map(|bin| dot((x(bin), bin.share), 3, Ink::Main)))?;
@@ -153,12 +162,6 @@ fn plot(
         let seen = |minutes: f64| minutes > 0.0 && (span.0..=span.1).contains(&minutes.log2());
         if let Some(minutes) = at.minutes.filter(|minutes| seen(*minutes)) {
             let (x, y) = (across.at(minutes.log2()), up.at(0.5));
-            if let Some((low, high)) = at.interval {
-                let end = |minutes: f64| across.at(minutes.max(f64::MIN_POSITIVE).log2());
-                let points = vec![(end(low), y), (end(high), y)];
-                canvas.put(Form::Line { points, width: 3.0, dashed: false }, Ink::Text).opacity =
-                    0.55;
-            }
             canvas.dashed((x, y), (x, up.at(0.0)), 1.0, Ink::Text);
             canvas.dot(x, y, 6.0, Ink::Text);
             let tip = format!("half of the runs succeed at {}", time(minutes));
@@ -187,10 +190,13 @@ fn plot(
 
 /// Lengths to label within a span: those that people speak of, else its ends.
 fn ticks((low, high): (f64, f64)) -> Vec<f64> {
-    const SPOKEN: [f64; 16] = [
+    const SPOKEN: [f64; 20] = [
         1.0 / 60.0,
+        1.0 / 30.0,
         1.0 / 15.0,
+        2.0 / 15.0,
         0.25,
+        0.5,
         1.0,
         2.0,
         4.0,
@@ -201,12 +207,15 @@ fn ticks((low, high): (f64, f64)) -> Vec<f64> {
         120.0,
         240.0,
         480.0,
-        1440.0,
-        4320.0,
-        10_080.0,
+        960.0,
+        2880.0,
+        7200.0,
+        20_160.0,
     ];
+    // Every second one has room where the span is wide.
+    let every = if high - low > 8.0 { 2 } else { 1 };
     let within: Vec<f64> =
-        SPOKEN.into_iter().filter(|at| (low..=high).contains(&at.log2())).collect();
+        SPOKEN.into_iter().step_by(every).filter(|at| (low..=high).contains(&at.log2())).collect();
     if within.len() > 1 { within } else { vec![(low + 1.0).exp2(), (high - 1.0).exp2()] }
 }
 
@@ -222,7 +231,8 @@ fn time(minutes: f64) -> String {
         m if m < 1.0 => format!("{} s", short(m * 60.0)),
         m if m < 60.0 => format!("{} min", short(m)),
         m if m < 2880.0 => format!("{} h", short(m / 60.0)),
-        m => format!("{} d", short(m / 1440.0)),
+        m if m < MOST => format!("{} d", short(m / 1440.0)),
+        _ => "over 100 years".to_owned(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The timeline of one run as a table, for readers without the script.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::number::{plain, seconds};
 use super::failures::WENT_WRONG;
@@ -29,11 +29,20 @@ pub(super) fn verdict(run: &PageRun<'_>, attempt: &BriefAttempt) -> String {
     format!("{word}{how}")
 }
 
-/// The table; failing steps have the address that links from failures go to.
+/// The table; each step has the address that links go to, at its first failed attempt if it has one.
 pub(super) fn table(run: &PageRun<'_>, key: &str, html: &mut Html) {
     html.raw("<table class=timeline><thead><tr><th scope=col class=n>step<th scope=col class=n>attempt<th scope=col>action<th scope=col>verdict<th scope=col class=n>at<th scope=col class=n>took<th scope=col>error</thead><tbody>\n");
     let texts = texts(run);
     let mut named = 0;
+    let failing: BTreeSet<u32> = run
+        .brief
+        .attempts
+        .iter()
+        .take(MOST)
+        .filter(|attempt| attempt.verdict == Verdict::Failed)
+        .filter_map(|attempt| run.brief.steps.get(attempt.step as usize))
+        .map(|step| step.position)
+        .collect();
     let lost = run.brief.attempts.iter().rposition(|attempt| {
         let step = run.brief.steps.get(attempt.step as usize).map(|step| step.position);
         attempt.verdict == Verdict::Failed && step.is_some() && step == run.row.turned_at
@@ -42,7 +51,7 @@ pub(super) fn table(run: &PageRun<'_>, key: &str, html: &mut Html) {
         let Some(step) = run.brief.steps.get(attempt.step as usize) else { continue };
         let failed = attempt.verdict == Verdict::Failed;
         html.raw(if failed { "<tr class=failed" } else { "<tr" });
-        if failed && named != step.position {
+        if named != step.position && (failed || !failing.contains(&step.position)) {
             named = step.position;
             html.attr("id", &format!("run={key}&step={named}"));
         }
