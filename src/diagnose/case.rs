@@ -3,8 +3,9 @@
 //! Owns the decoding of recorded inputs and outputs, once an attempt. Texts are as recorded: whoever
 //! prints them masks and escapes them.
 
-use std::collections::BTreeMap;
+use std::fmt;
 
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::evaluate::{RunRow, Timeline, Verdict};
@@ -129,14 +130,88 @@ impl<'c> Case<'c> {
 /// What an attempt was given and gave.
 fn texts<'c>(attempt: &'c Attempt<'_>) -> (Option<&'c str>, Option<&'c str>) {
     let Some(raw) = attempt.raw.as_deref() else { return (None, None) };
-    let Ok(fields) = serde_json::from_str::<BTreeMap<String, &'c RawValue>>(raw) else {
-        return (None, None);
+    let Ok(Fields(found)) = serde_json::from_str::<Fields<'c>>(raw) else { return (None, None) };
+    let first = |found: &[Option<&'c RawValue>]| {
+        found.iter().find_map(|value| *value).map(RawValue::get).filter(|text| *text != "null")
     };
-    let first = |keys: &[&str]| {
-        keys.iter()
-            .find_map(|key| fields.get(*key))
-            .map(|value| value.get())
-            .filter(|v| *v != "null")
-    };
-    (first(&INPUTS), first(&OUTPUTS))
+    let (inputs, outputs) = found.split_at(INPUTS.len());
+    (first(inputs), first(outputs))
+}
+
+/// The values under [`INPUTS`] and [`OUTPUTS`]; the others are passed over, since this is read of
+/// every attempt. Of a key that comes twice the last counts.
+struct Fields<'c>([Option<&'c RawValue>; INPUTS.len() + OUTPUTS.len()]);
+
+impl<'de: 'c, 'c> Deserialize<'de> for Fields<'c> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Reader;
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Fields<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut fields = Fields(Default::default());
+                while let Some(Key(key)) = map.next_key()? {
+                    match key.and_then(|at| fields.0.get_mut(at)) {
+                        Some(field) => *field = Some(map.next_value()?),
+                        None => _ = map.next_value::<IgnoredAny>()?,
+                    }
+                }
+                Ok(fields)
+            }
+        }
+        from.deserialize_map(Reader)
+    }
+}
+
+/// The place of a key among [`INPUTS`] and [`OUTPUTS`].
+struct Key(Option<usize>);
+
+impl<'de> Deserialize<'de> for Key {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Reader;
+        impl Visitor<'_> for Reader {
+            type Value = Key;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a key")
+            }
+
+            fn visit_str<E: serde::de::Error>(self, key: &str) -> Result<Key, E> {
+                Ok(Key(INPUTS.iter().chain(&OUTPUTS).position(|known| *known == key)))
+            }
+        }
+        from.deserialize_str(Reader)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::texts;
+    use crate::model::Attempt;
+
+    #[test]
+    fn the_first_known_key_tells_and_null_tells_nothing() {
+        let told = |raw: &'static str| {
+            let attempt = Attempt { raw: Some(raw.into()), ..Attempt::default() };
+            let (input, output) = texts(&attempt);
+            (input.map(str::to_owned), output.map(str::to_owned))
+        };
+        let some = |text: &str| Some(text.to_owned());
+        assert_eq!(
+            told(
+                r#"{"args": 1, "in\u0070ut": {"a": [2]}, "x": [1, {}], "content": "c", "result": 3}"#
+            ),
+            (some(r#"{"a": [2]}"#), some("3"))
+        );
+        assert_eq!(
+            told(r#"{"input": null, "args": 1, "output": 1, "output": 2}"#),
+            (None, some("2"))
+        );
+        assert_eq!(told("[1]"), (None, None));
+        assert_eq!(told("{"), (None, None));
+    }
 }

@@ -278,7 +278,7 @@ fn turns(page: &Page<'_>, keys: &Keys<'_>, html: &mut Html) {
     let without = turns.iter().filter(|turn| !signed(turn)).count() as u64;
     if without > 0 {
         html.raw("<p class=muted>").text(&runs(without));
-        html.raw(" that failed without any sign of where.</p>\n");
+        html.raw(" failed without any sign of where.</p>\n");
     }
 }
 
