@@ -50,7 +50,7 @@ fn detect(probe: &Probe<'_>) -> bool {
 
 raw_fields! {
     /// What tells the kinds of records apart.
-    Shape { instance_id, issue, history, action, observation, kind, id }
+    Shape { instance_id, issue, action, observation, kind, id }
 }
 
 struct OpenHands {
@@ -59,8 +59,8 @@ struct OpenHands {
     whole: Vec<Trajectory<'static>>,
     logs: Vec<Log>,
     by_file: HashMap<u32, usize>,
-    /// Hashes of outputs and uuids of events that were taken already.
-    seen: HashSet<u64>,
+    /// Outputs by what their copies share, as places in `whole`; and uuids of events.
+    seen: HashMap<u64, usize>,
     uuids: HashSet<String>,
     tally: Tally,
     issues: Vec<crate::model::Issue>,
@@ -79,11 +79,33 @@ impl OpenHands {
             whole: Vec::new(),
             logs: Vec::new(),
             by_file: HashMap::new(),
-            seen: HashSet::new(),
+            seen: HashMap::new(),
             uuids: HashSet::new(),
             tally: Tally::default(),
             issues: Vec::new(),
         }
+    }
+
+    /// A line that is a whole run. The same run in another file may be written with other words
+    /// around it; of the outcome, one that was evaluated says what the other does not.
+    fn output(&mut self, record: &Record<'_>) -> Result<Fate, Refusal> {
+        let key = output::identity(record.bytes)?;
+        if let Some(first) = key.and_then(|key| self.seen.get(&key)) {
+            let Some(first) = self.whole.get_mut(*first) else { return Ok(Fate::Used) };
+            if first.success.is_none() {
+                // What a copy lacks was told of the first.
+                let (mut tally, mut issues) = (Tally::default(), Vec::new());
+                let copy = output::read(record, &self.options, &mut tally, &mut issues)?;
+                first.success = copy.success;
+            }
+            return Ok(Fate::Merged("same_output"));
+        }
+        let run = output::read(record, &self.options, &mut self.tally, &mut self.issues)?;
+        if let Some(key) = key {
+            self.seen.insert(key, self.whole.len());
+        }
+        self.whole.push(run);
+        Ok(Fate::Used)
     }
 
     fn record(&mut self, record: &Record<'_>) -> Result<Fate, Refusal> {
@@ -92,19 +114,7 @@ impl OpenHands {
         }
         let shape: Shape<'_> = serde_json::from_slice(record.bytes)?;
         if shape.instance_id.is_some() || shape.issue.is_some() {
-            let mut hasher = DefaultHasher::new();
-            let task = shape.instance_id.or(shape.issue).map(|raw| raw.get());
-            // The same run in another file may be written with other words around it.
-            match shape.history {
-                Some(history) => (task, history.get()).hash(&mut hasher),
-                None => record.bytes.hash(&mut hasher),
-            }
-            if !self.seen.insert(hasher.finish()) {
-                return Ok(Fate::Merged("same_output"));
-            }
-            let run = output::read(record, &self.options, &mut self.tally, &mut self.issues)?;
-            self.whole.push(run);
-            return Ok(Fate::Used);
+            return self.output(record);
         }
         let v0 = shape.action.is_some_and(|raw| text(raw).is_some())
             || shape.observation.is_some_and(|raw| text(raw).is_some());

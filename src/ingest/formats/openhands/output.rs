@@ -7,6 +7,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde_json::value::RawValue;
 
@@ -54,6 +55,21 @@ raw_fields! {
 raw_fields! {
     /// The response that used it.
     Used { response_id }
+}
+
+/// What copies of a line share, hashed: the task, which try of it this is, and its history. `None`
+/// for a line without events: runs that did not start are alike without being copies.
+pub(super) fn identity(bytes: &[u8]) -> Result<Option<u64>, Refusal> {
+    let line: Line<'_> = serde_json::from_slice(bytes)?;
+    let elements = line.history.and_then(read_as::<Vec<&RawValue>>).unwrap_or_default();
+    let Some(history) = line.history.filter(|_| !elements.is_empty()) else { return Ok(None) };
+    let metadata = line.metadata.and_then(read_as::<Metadata<'_>>).unwrap_or_default();
+    let mut hasher = DefaultHasher::new();
+    for raw in [line.instance_id.or(line.issue), line.attempt, metadata.eval_output_dir] {
+        raw.map(RawValue::get).hash(&mut hasher);
+    }
+    history.get().hash(&mut hasher);
+    Ok(Some(hasher.finish()))
 }
 
 /// Reads one line.
