@@ -9,6 +9,8 @@
 use std::borrow::Cow;
 use std::path::Path;
 
+use serde::Deserializer as _;
+use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::super::raw::{Entries, label, number, raw_fields, read, text};
@@ -19,13 +21,18 @@ use crate::model::Trajectory;
 
 const TRAJECTORIES: &str = "give the trajectories too";
 
+/// Keys of a run's own records: what has one of them is a trajectory, whatever it says of outcomes.
+const OF_TRACES: [&str; 4] = ["messages", "trajectory", "history", "steps"];
+
 /// The report of one instance, without its id.
 pub(super) const REPORT: Sidecar = Sidecar {
     name: "report",
     about: "the outcome of one instance (a SWE-bench report)",
     alone: TRAJECTORIES,
     detect: |look| {
-        look.has(&["resolved"]) && look.any(&["patch_exists", "patch_successfully_applied"])
+        look.has(&["resolved"])
+            && look.any(&["patch_exists", "patch_successfully_applied"])
+            && !look.any(&OF_TRACES)
     },
     read: read_report,
 };
@@ -48,7 +55,8 @@ pub(super) const RESULTS: Sidecar = Sidecar {
         ];
         look.any(&["resolved_ids", "resolved"])
             && look.any(&OTHERS)
-            && !look.any(&["results", "accuracy", "steps", "history", "trajectory"])
+            && !look.any(&["results", "accuracy"])
+            && !look.any(&OF_TRACES)
     },
     read: read_results,
 };
@@ -189,15 +197,40 @@ fn by_instance(look: &Look<'_>) -> bool {
     let has = |key: &str| keys.iter().any(|have| have == key);
     let beside = ["cost", "patch_exists", "patch_successfully_applied", "tests_status"];
     let few = keys.len() <= 3 && !has("steps");
-    has("resolved") && is_flag(value) && (few || beside.iter().any(|key| has(key)))
+    has("resolved")
+        && (few || beside.iter().any(|key| has(key)))
+        && !look.any(&OF_TRACES)
+        && each_is_flagged(look.head)
 }
 
-/// Whether the first `resolved` is a flag: package managers write an address there.
-fn is_flag(object: &[u8]) -> bool {
-    let Some(at) = memchr::memmem::find(object, b"\"resolved\"") else { return false };
-    let value = object.get(at + 10..).unwrap_or_default().trim_ascii_start();
-    let value = value.strip_prefix(b":").unwrap_or_default().trim_ascii_start();
-    value.starts_with(b"true") || value.starts_with(b"false")
+/// Whether every entry that the start of an object holds is an object with the flag `resolved`:
+/// package managers write an address there, and traces have it in a head beside their records.
+fn each_is_flagged(head: &[u8]) -> bool {
+    struct Seen<'s>(&'s mut bool);
+    impl<'de> Visitor<'de> for Seen<'_> {
+        type Value = ();
+
+        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("an object")
+        }
+
+        fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<(), M::Error> {
+            while map.next_key::<IgnoredAny>()?.is_some() {
+                let raw: &RawValue = map.next_value()?;
+                let entry = read::<Report<'_>>(raw).and_then(|entry| entry.resolved);
+                *self.0 = entry.and_then(flag).is_some();
+                if !*self.0 {
+                    break;
+                }
+            }
+            Ok(())
+        }
+    }
+    // The first entry may be longer than what is looked at; it was judged by its keys.
+    let mut all = true;
+    // The end of what is looked at is an error, and no verdict.
+    let _ = serde_json::Deserializer::from_slice(head).deserialize_map(Seen(&mut all));
+    all
 }
 
 fn read_by_instance(bytes: &[u8], _: &Path) -> Said {
