@@ -6,6 +6,8 @@
 use std::borrow::Cow;
 use std::path::Path;
 
+use serde_json::value::RawValue;
+
 use super::evidence::exit_code;
 use crate::model::{Attempt, ErrorInfo};
 
@@ -48,6 +50,11 @@ pub(super) fn task_of(path: &Path) -> Option<String> {
     let name = path.file_name()?.to_str()?;
     let stem = name.strip_suffix(".traj.json").or_else(|| name.strip_suffix(".traj"))?;
     (!stem.is_empty()).then(|| stem.to_owned())
+}
+
+/// Whether a submission holds nothing: it is missing, null or an empty text.
+pub(super) fn delivers_nothing(submission: Option<&RawValue>) -> bool {
+    submission.is_none_or(|patch| matches!(patch.get().trim(), "" | "null" | "\"\""))
 }
 
 /// The error that ended a run from outside, as its last, failed step.

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 
-use super::coding::{ended_by, message, task_of};
+use super::coding::{delivers_nothing, ended_by, message, task_of};
 use super::evidence::exception_class;
 use super::raw::{label, number, object, quoted, raw_fields, read, text};
 use super::transcript::{Answer, Call, Transcript, Turn};
@@ -125,7 +125,9 @@ fn read_run<'r>(record: &Record<'r>, options: &ReadOptions) -> Result<Parsed<'r>
     let mut info = run.info.and_then(read::<Info<'r>>).unwrap_or_default();
     if let Some(of_try) = of_try {
         info.exit_status = info.exit_status.or(of_try.exit_status);
-        info.submission = info.submission.or(of_try.submission);
+        if delivers_nothing(info.submission) {
+            info.submission = of_try.submission.or(info.submission);
+        }
     }
     let exit = info.exit_status.and_then(label).filter(|exit| !exit.trim().is_empty());
     let submitted = exit.as_deref().is_some_and(|exit| exit.starts_with("submitted"));
@@ -151,7 +153,8 @@ fn read_run<'r>(record: &Record<'r>, options: &ReadOptions) -> Result<Parsed<'r>
     tags.extend(run.environment.and_then(label).map(|name| (Cow::Borrowed("environment"), name)));
     let version = info.swe_agent_version.and_then(label);
     tags.extend(version.map(|version| (Cow::Borrowed("swe_agent_version"), version)));
-    let stopped = exit.is_some() && !submitted && !only_history && info.submission.is_none();
+    let stopped =
+        exit.is_some() && !submitted && !only_history && delivers_nothing(info.submission);
     let trajectory = Trajectory {
         place: record.place,
         task_id: task_of(record.path).map(Cow::Owned),
