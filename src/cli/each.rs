@@ -30,8 +30,8 @@ pub(crate) struct Each<'e> {
 }
 
 impl Each<'_> {
-    /// Reads and judges, and gives each run that `--where` keeps to `take`, in input order: nothing
-    /// is kept here, and the set has no rows.
+    /// Reads and judges, and gives each run that `--where` keeps to `take`, in the order that
+    /// [`Visitor`] tells: nothing is kept here, so nothing is sorted, and the set has no rows.
     pub(crate) fn read<T: Send>(
         &self,
         look: &Look<'_, T>,

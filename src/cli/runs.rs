@@ -54,7 +54,7 @@ impl Loaded {
 
 /// What reading and judging gave.
 pub(crate) struct Set {
-    /// The rows that `--where` keeps, in input order.
+    /// The rows that `--where` keeps, in the order in which they are read.
     pub(crate) rows: Vec<RunRow>,
     /// Number of rows before `--where`.
     pub(crate) read: u64,

@@ -1,4 +1,4 @@
-//! The reading loop: blocks to records, records to runs, in parallel and in input order.
+//! The reading loop: blocks to records, records to runs, in parallel and in an order that inputs decide.
 
 use std::collections::HashMap;
 use std::io::Read;
@@ -9,7 +9,7 @@ use super::block::{Block, Outcome, Parse, WholeReader, batches, cut_between, too
 use super::feed::Feed;
 use super::formats::sidecars;
 use super::formats::{self, Assembler, Format, Reader, Unclaimed, harbor};
-use super::joins::{Again, Deferred, Joins};
+use super::joins::{Again, Deferred, Joins, may_be_of_trial};
 use super::json_rows::Objects;
 use super::parallel::in_parallel;
 use super::rows::Table;
@@ -34,8 +34,11 @@ const LOSSES: [&str; 2] = ["damaged_stream", "truncated_array"];
 
 /// Takes each run while its text is still in memory and keeps what it needs of it.
 ///
-/// `visit` runs on several threads; its results are collected in input order, so the outcome
-/// must not depend on which state served which run.
+/// `visit` runs on several threads; its results are collected in an order that the inputs alone
+/// decide, so the outcome must not depend on which state served which run. Runs come in the order
+/// of their records, with three exceptions: runs that may be completed from files beside them come
+/// after all others of whole records, then the runs that are made of parts, a format at a time, and
+/// last the results of trials that have no trajectory.
 pub trait Visitor: Sync {
     /// What is kept of a run.
     type Out: Send;
@@ -66,7 +69,8 @@ pub struct Request<'q> {
     pub max_record: usize,
 }
 
-/// Reads all sources, shows every run to `visitor`, and gives its results to `collect` in input order.
+/// Reads all sources, shows every run to `visitor`, and gives its results to `collect` in the
+/// order that [`Visitor`] tells.
 ///
 /// # Errors
 /// A named source that cannot be read or recognised; with `strict`, the first thing that is lost.
@@ -201,7 +205,10 @@ impl<'s, V: Visitor> Session<'s, V> {
                 }
             }
         };
-        if self.two_passes && (sidecars::joins(format.name) || format.name == harbor::HARBOR.name) {
+        let waits = sidecars::joins(format.name)
+            || format.name == harbor::HARBOR.name
+            || may_be_of_trial(path, format);
+        if self.two_passes && waits {
             self.put_off(feed, path, format, again);
             return Ok(());
         }
@@ -408,9 +415,10 @@ impl<'s, V: Visitor> Session<'s, V> {
     }
 
     fn finish(mut self) -> Result<Tally, ReadError> {
-        let results = self.second_pass()?;
-        for (format, assembler) in std::mem::take(&mut self.assemblers) {
-            let mut parsed = assembler.finish();
+        let (results, finished) = self.second_pass()?;
+        let others = std::mem::take(&mut self.assemblers).into_iter();
+        let others = others.map(|(format, assembler)| (format, assembler.finish()));
+        for (format, mut parsed) in others.chain(finished) {
             let mut state = self.take_state();
             for run in &mut parsed.runs {
                 if let Some(file) = self.tally.files.get_mut(run.place.file as usize) {

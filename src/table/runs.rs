@@ -6,7 +6,7 @@ use super::query::{Frame, TableError};
 use crate::evaluate::RunRow;
 use crate::model::{RetrySource, Tokens};
 
-/// One row a run, in input order. Counts are those of [`RunRow`]; what a run does not record is null.
+/// One row a run, in the order in which they are read. Counts are those of [`RunRow`]; what a run does not record is null.
 ///
 /// # Errors
 /// Those of polars; none is known for these columns.

@@ -10,6 +10,7 @@ use std::path::Path;
 
 use serde_json::value::RawValue;
 
+use super::kept;
 use super::raw::{Entries, is_true, label, number, object, quoted, raw_fields, read, text};
 use super::sidecars::{Head, Said, Sidecar, Whose};
 use super::{Format, Parsed, Probe, Reader, Record, Refusal};
@@ -119,7 +120,7 @@ pub(crate) fn head(bytes: &[u8]) -> Option<Head> {
     }
     delivers.extend(run.status.as_deref().map(|status| ("status", quoted(status))));
     delivers.extend(run.end_reason.as_deref().map(|reason| ("end_reason", quoted(reason))));
-    Some(Head { task: None, place: Whose::BelowFolder, adds: owned(run), delivers })
+    Some(Head { task: None, place: Whose::BelowFolder, adds: kept::run(run), delivers })
 }
 
 fn run_of<'r>(trial: &Trial<'r>) -> Trajectory<'r> {
@@ -223,40 +224,6 @@ fn tokens(used: &Used<'_>) -> Option<Tokens> {
         output: output.unwrap_or(0.0),
         ..Tokens::default()
     })
-}
-
-/// The run without a borrow.
-fn owned(run: Trajectory<'_>) -> Trajectory<'static> {
-    let own = |text: Option<Cow<'_, str>>| text.map(|text| Cow::Owned(text.into_owned()));
-    let value = |value| match value {
-        ScoreValue::Number(number) => ScoreValue::Number(number),
-        ScoreValue::Unreadable(text) => ScoreValue::Unreadable(Cow::Owned(Cow::into_owned(text))),
-    };
-    Trajectory {
-        run_id: own(run.run_id),
-        task_id: own(run.task_id),
-        trial: own(run.trial),
-        agent: own(run.agent),
-        model: own(run.model),
-        tags: run
-            .tags
-            .into_iter()
-            .map(|(key, value)| (key.into_owned().into(), value.into_owned().into()))
-            .collect(),
-        status: own(run.status),
-        end_reason: own(run.end_reason),
-        end_rule: run.end_rule,
-        scores: run
-            .scores
-            .into_iter()
-            .map(|score| Score { name: score.name.into_owned().into(), value: value(score.value) })
-            .collect(),
-        started_at: run.started_at.map(Stamp::into_owned),
-        ended_at: run.ended_at.map(Stamp::into_owned),
-        tokens: run.tokens,
-        cost_usd: run.cost_usd,
-        ..Trajectory::default()
-    }
 }
 
 fn read_job(bytes: &[u8], _: &Path) -> Said {

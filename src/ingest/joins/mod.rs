@@ -2,13 +2,15 @@
 //!
 //! Owns the question which run a file means: by the id of the instance, and by folders. Of several
 //! files the nearest in the line of folders above a run counts; without one there, the one that no
-//! other trajectory is nearer to. Files that contradict each other at one distance are told and not
-//! joined; so is one that contradicts the run itself. What was met on neither side is counted.
+//! other trajectory is nearer to. What one file says of a task that several runs have is joined only
+//! where it can be told which of them it means. Files that contradict each other at one distance are
+//! told and not joined; so is one that contradicts the run itself. What was met on neither side is counted.
 //! Nothing that a run records itself is overwritten. Refuses to know what such files look like.
 //!
 //! All files are known before the first run is completed, and what is counted does not depend on
 //! the order of runs, so that threads change nothing.
 
+mod meant;
 mod second_pass;
 mod told;
 
@@ -17,8 +19,9 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-pub(super) use second_pass::{Again, Deferred};
+pub(super) use second_pass::{Again, Deferred, may_be_of_trial};
 
+use self::meant::{Lies, Meant};
 use super::formats::sidecars::{Head, Said, Sidecar, Whose, joins};
 use crate::model::{EndRule, Final, Place, Trajectory};
 
@@ -27,8 +30,12 @@ struct Known {
     head: Head,
     /// The file in `Joins::files`.
     file: usize,
-    /// Whether any run was met that it speaks of, and how many it was joined to.
+    /// The run that it means by its task.
+    meant: Meant,
+    /// Whether any run was met that it speaks of, whether any was completed from it, and to how many
+    /// it gave their outcome.
     met: AtomicBool,
+    taken: AtomicBool,
     joined: AtomicU64,
 }
 
@@ -55,16 +62,28 @@ pub(super) struct Joins {
     files: Vec<Beside>,
     by_task: HashMap<String, Vec<usize>>,
     by_folder: HashMap<PathBuf, Vec<usize>>,
-    /// Exit statuses by instance: file and status.
-    statuses: BTreeMap<String, Vec<(usize, String)>>,
+    /// Exit statuses by instance: file, status, and the run that is meant.
+    statuses: BTreeMap<String, Vec<(usize, String, Meant)>>,
+    /// Where the runs of a task lie that is spoken of.
+    runs: HashMap<String, Vec<Lies>>,
+    /// Hashes of whole files that wait, to know copies by.
+    contents: HashSet<u64>,
     /// Folders of trajectories that may be joined, and how many lie in each; with all folders above.
     folders: HashMap<PathBuf, usize>,
     above: HashSet<PathBuf>,
     without: Mutex<Noted>,
+    ambiguous: Mutex<Noted>,
     contradicted: Mutex<Noted>,
     farther: Mutex<Noted>,
     own: Mutex<Noted>,
 }
+
+/// How far a file is from a run: whether it stands outside the line of folders above it, and a
+/// number that grows with the distance.
+type Distance = (bool, usize);
+
+/// What is said of a run, with its distance.
+type Found = Vec<(Distance, usize)>;
 
 /// How often something was seen, and where first.
 #[derive(Debug, Default, Clone, Copy)]
@@ -112,8 +131,8 @@ impl Joins {
         let file = self.push(beside, said.heads);
         for (task, status) in said.statuses {
             let known = self.statuses.entry(task).or_default();
-            if known.last().is_none_or(|(last, _)| *last != file) {
-                known.push((file, status));
+            if known.last().is_none_or(|(last, ..)| *last != file) {
+                known.push((file, status, Meant::Nobody));
             }
         }
     }
@@ -145,20 +164,25 @@ impl Joins {
     fn push(&mut self, beside: Beside, heads: Vec<Head>) -> usize {
         let file = self.files.len();
         // The same thing said again in one file is nothing new.
-        let mut said = HashSet::new();
+        let mut said = HashMap::new();
         for head in heads {
-            if head.task.is_some() && !said.insert((head.task.clone(), head.adds.success)) {
-                continue;
-            }
             let at = self.known.len();
+            if head.task.is_some() {
+                let first = *said.entry((head.task.clone(), head.adds.success)).or_insert(at);
+                if let Some(known) = self.known.get_mut(first) {
+                    merge_tags(&mut known.head, &head);
+                    continue;
+                }
+            }
             if let Some(task) = head.task.clone() {
                 self.by_task.entry(task).or_default().push(at);
             }
             if head.place != Whose::Anyones {
                 self.by_folder.entry(beside.folder.clone()).or_default().push(at);
             }
-            let (met, joined) = (AtomicBool::new(false), AtomicU64::new(0));
-            self.known.push(Known { head, file, met, joined });
+            let (met, taken) = (AtomicBool::new(false), AtomicBool::new(false));
+            let (meant, joined) = (Meant::Nobody, AtomicU64::new(0));
+            self.known.push(Known { head, file, meant, met, taken, joined });
         }
         self.files.push(beside);
         file
@@ -171,12 +195,14 @@ impl Joins {
         *self.folders.entry(folder).or_default() += 1;
     }
 
-    /// Whether a result that is a run by itself was joined to its trajectory.
-    pub(super) fn has_met(&self, at: usize) -> bool {
-        self.known.get(at).is_some_and(|known| known.met.load(Ordering::Relaxed))
+    /// Whether a result that is a run by itself has completed a trajectory. To have met one is not
+    /// enough: what contradicts it is joined to none.
+    pub(super) fn is_joined(&self, at: usize) -> bool {
+        self.known.get(at).is_some_and(|known| known.taken.load(Ordering::Relaxed))
     }
 
-    /// What file `at` speaks of by folder: the folders of trials whose result is here.
+    /// The trial in whose agent's folder a file lies, where the trial's result is among the inputs;
+    /// the innermost of several.
     pub(super) fn trial_of(&self, path: &Path) -> Option<PathBuf> {
         let folder = folder_of(path);
         let above = folder.ancestors().find(|above| {
@@ -190,7 +216,7 @@ impl Joins {
 
     /// How far a file's folder is from a run's: in the line above it, the number of folders between;
     /// else, if no other trajectory is nearer to the file, how deep the folder lies that both share.
-    fn distance(&self, file: &Path, run: &Path) -> Option<(bool, usize)> {
+    fn distance(&self, file: &Path, run: &Path) -> Option<Distance> {
         if run.starts_with(file) {
             return Some((false, depth(run) - depth(file)));
         }
@@ -201,10 +227,10 @@ impl Joins {
         (nearest.is_none() || nearest == shared).then(outside)
     }
 
-    /// What is said of a run, the nearest first.
-    fn candidates(&self, path: &Path, run: &Trajectory<'_>) -> Vec<((bool, usize), usize)> {
+    /// What is said of a run, the nearest first, and whether more is said that may mean it or another.
+    fn candidates(&self, path: &Path, run: &Trajectory<'_>) -> (Found, bool) {
         let folder = folder_of(path);
-        let mut found = Vec::new();
+        let (mut found, mut ambiguous) = (Vec::new(), false);
         let task = run.task_id.as_deref().unwrap_or_default();
         for at in self.by_task.get(task).into_iter().flatten() {
             let Some(known) = self.known.get(*at) else { continue };
@@ -212,10 +238,31 @@ impl Joins {
             if known.head.place == Whose::BelowFolder {
                 continue;
             }
-            if let Some(distance) = self.distance(&self.files[known.file].folder, &folder) {
-                found.push((distance, *at));
+            let Some(distance) = self.distance(&self.files[known.file].folder, &folder) else {
+                continue;
+            };
+            match known.meant {
+                Meant::Run(file) if file == run.place.file => found.push((distance, *at)),
+                Meant::OneOfSeveral => {
+                    ambiguous |= known.head.verdict().is_some();
+                    known.met.store(true, Ordering::Relaxed);
+                }
+                Meant::Run(_) | Meant::Nobody => {}
             }
         }
+        self.by_place(path, run, &mut found);
+        // In the line above a run only what stands there counts.
+        if found.iter().any(|((outside, _), _)| !outside) {
+            found.retain(|((outside, _), _)| !outside);
+        }
+        found.sort_unstable();
+        found.dedup_by_key(|(_, at)| *at);
+        (found, ambiguous)
+    }
+
+    /// What means a run by where it lies.
+    fn by_place(&self, path: &Path, run: &Trajectory<'_>, found: &mut Found) {
+        let folder = folder_of(path);
         for above in folder.ancestors() {
             for at in self.by_folder.get(above).into_iter().flatten() {
                 let Some(known) = self.known.get(*at) else { continue };
@@ -232,33 +279,39 @@ impl Joins {
                 }
             }
         }
-        // In the line above a run only what stands there counts.
-        if found.iter().any(|((outside, _), _)| !outside) {
-            found.retain(|((outside, _), _)| !outside);
-        }
-        found.sort_unstable();
-        found.dedup_by_key(|(_, at)| *at);
-        found
     }
 
-    /// Completes a run of a format that joins with what is said of it.
+    /// Completes a run with what is said of it. Of formats that say their outcome themselves only
+    /// the agent's own record of a trial is completed, from the trial's result.
     pub(super) fn complete(&self, format: &str, path: &Path, run: &mut Trajectory<'_>) {
-        if !joins(format) {
+        let joining = joins(format);
+        if !joining && self.by_folder.is_empty() {
             return;
         }
         let had = run.success.is_some() || !run.scores.is_empty();
-        let found = self.candidates(path, run);
+        let (found, ambiguous) = if joining {
+            self.candidates(path, run)
+        } else {
+            let mut found = Vec::new();
+            self.by_place(path, run, &mut found);
+            found.retain(|(_, at)| self.known[*at].head.place == Whose::BelowFolder);
+            found.sort_unstable();
+            (found, false)
+        };
         for (_, at) in &found {
             self.known[*at].met.store(true, Ordering::Relaxed);
         }
         self.join(run, &found, had);
-        self.add_statuses(&folder_of(path), run);
+        if !joining {
+            return;
+        }
+        self.add_statuses(run);
         if run.success.is_none() && run.scores.is_empty() {
-            note(&self.without, run.place);
+            note(if ambiguous { &self.ambiguous } else { &self.without }, run.place);
         }
     }
 
-    fn join(&self, run: &mut Trajectory<'_>, found: &[((bool, usize), usize)], had: bool) {
+    fn join(&self, run: &mut Trajectory<'_>, found: &[(Distance, usize)], had: bool) {
         let Some((nearest, _)) = found.first() else { return };
         let verdict = |at: &usize| self.known.get(*at).and_then(|known| known.head.verdict());
         let near = found.iter().filter(|(distance, _)| distance == nearest);
@@ -286,6 +339,7 @@ impl Joins {
             }
             let outcome = run.success.is_none() && run.scores.is_empty();
             apply(&known.head, run);
+            known.taken.store(true, Ordering::Relaxed);
             if outcome && known.head.verdict().is_some() {
                 known.joined.fetch_add(1, Ordering::Relaxed);
                 let name = self.files[known.file].path.file_name().unwrap_or_default();
@@ -296,20 +350,35 @@ impl Joins {
     }
 
     /// The exit statuses of earlier starts of the same batch.
-    fn add_statuses(&self, folder: &Path, run: &mut Trajectory<'_>) {
+    fn add_statuses(&self, run: &mut Trajectory<'_>) {
         let Some(all) = run.task_id.as_deref().and_then(|task| self.statuses.get(task)) else {
             return;
         };
         let mut here: Vec<_> = all
             .iter()
-            .filter(|(file, _)| self.distance(&self.files[*file].folder, folder).is_some())
-            .map(|(file, status)| (&self.files[*file].path, status))
+            .filter(|(.., meant)| *meant == Meant::Run(run.place.file))
+            .map(|(file, status, _)| (&self.files[*file].path, status))
             .collect();
         here.sort();
         // The last start is the one that the trajectory tells of.
         here.pop();
         for (_, status) in here {
             run.tags.push(("earlier_exit_status".into(), status.clone().into()));
+        }
+    }
+}
+
+/// Adds the tags of what is said again of the same task; of two values of a tag both are kept.
+fn merge_tags(head: &mut Head, again: &Head) {
+    for (key, value) in &again.adds.tags {
+        match head.adds.tags.iter_mut().find(|(known, _)| known == key) {
+            Some((_, known)) => {
+                let mut all: Vec<&str> = known.split(',').chain([value.as_ref()]).collect();
+                all.sort_unstable();
+                all.dedup();
+                *known = all.join(",").into();
+            }
+            None => head.adds.tags.push((key.clone(), value.clone())),
         }
     }
 }
@@ -337,8 +406,8 @@ fn apply(head: &Head, run: &mut Trajectory<'_>) {
     if run.success.is_none() && run.scores.is_empty() {
         run.success = adds.success;
         run.scores.extend(adds.scores.iter().cloned());
-        // What was evaluated and holds did end, whatever the trajectory forgot to say.
-        if adds.success == Some(true) && run.end_rule == Some(EndRule::Unfinished) {
+        // What was evaluated did end, whatever the trajectory forgot to say.
+        if head.verdict().is_some() && run.end_rule == Some(EndRule::Unfinished) {
             run.end_rule = None;
         }
         deliver(&head.delivers, run);

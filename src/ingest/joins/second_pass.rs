@@ -11,11 +11,11 @@ use std::path::{Path, PathBuf};
 
 use super::super::archive::member;
 use super::super::feed::Feed;
-use super::super::formats::sidecars::{SIDECAR_LIMIT, Sidecar};
-use super::super::formats::{Format, Reader, harbor};
+use super::super::formats::sidecars::{SIDECAR_LIMIT, Sidecar, joins, task_named, task_said};
+use super::super::formats::{Format, Parsed, Reader, harbor};
 use super::super::read::{BLOCK, Session, Visitor};
 use super::super::source::{self, Stream};
-use super::super::split::Framing;
+use super::super::split::{Framing, Span, Splitter};
 use super::super::{FileTally, LeftOut, ReadError};
 use crate::model::{Issue, Place, Severity};
 
@@ -43,6 +43,18 @@ impl Again {
     }
 }
 
+/// What copies of a file are known by.
+struct Content {
+    hash: u64,
+    /// The task that the file's name says.
+    task: Option<String>,
+    /// Whether the file itself says its task; looked for only where the hash was seen before.
+    says_task: bool,
+}
+
+/// What an agent prints while it works, and the session that it keeps of the same.
+const PRINTED: [(&str, &str); 2] = [("claude-stream", "claude-code"), ("codex-exec", "codex")];
+
 /// A file that waits for the second pass.
 pub(in super::super) struct Deferred<'p> {
     path: PathBuf,
@@ -53,8 +65,8 @@ pub(in super::super) struct Deferred<'p> {
     again: Again,
     /// For a result that is a run by itself: its number among what is said.
     head: Option<usize>,
-    /// Hash of a file that was read whole.
-    content: Option<u64>,
+    /// What copies of a file that was read whole are known by.
+    content: Option<Content>,
 }
 
 impl<'s, V: Visitor> Session<'s, V> {
@@ -105,15 +117,19 @@ impl<'s, V: Visitor> Session<'s, V> {
             fill(&mut feed);
             head = harbor::head(feed.bytes())
                 .map(|head| self.joins.add_run(path, file, harbor::HARBOR.about, head));
-        } else {
+        } else if joins(format.name) {
             self.joins.trajectory(path);
         }
-        // Formats of whole records have no ids by which copies of a file would be known.
-        let whole = feed.ended() && matches!(format.reader, Reader::Whole(_));
-        let content = whole.then(|| {
+        // Formats of whole records have no ids by which copies of a file would be known. Runs without
+        // a step are alike without being copies.
+        let whole = feed.ended() && joins(format.name) && matches!(format.reader, Reader::Whole(_));
+        let content = (whole && has_turns(feed.bytes())).then(|| {
             let mut hasher = DefaultHasher::new();
             feed.bytes().hash(&mut hasher);
-            hasher.finish()
+            let hash = hasher.finish();
+            let again = !self.joins.contents.insert(hash);
+            let says_task = again && task_said(format.name, feed.bytes()).is_some();
+            Content { hash, task: task_named(path), says_task }
         });
         let size = feed.bytes().len();
         let small = feed.ended() && self.held + size <= HELD;
@@ -126,52 +142,101 @@ impl<'s, V: Visitor> Session<'s, V> {
     }
 
     /// Reads what was put off, now that all files beside it are known. Results that are runs by
-    /// themselves are given back, because only the end tells whether they have a trajectory.
-    pub(in super::super) fn second_pass(&mut self) -> Result<Vec<Deferred<'s>>, ReadError> {
+    /// themselves are given back, because only the end tells whether they have a trajectory; and so
+    /// are the runs that had to be made to be counted.
+    pub(in super::super) fn second_pass(
+        &mut self,
+    ) -> Result<(Vec<Deferred<'s>>, Finished), ReadError> {
         let (runs, files): (Vec<_>, Vec<_>) = std::mem::take(&mut self.deferred)
             .into_iter()
             .partition(|file| file.format.name == harbor::HARBOR.name);
         let trials: Vec<Option<PathBuf>> =
             files.iter().map(|file| self.joins.trial_of(&file.path)).collect();
-        let told: HashSet<&Path> = files
-            .iter()
-            .zip(&trials)
-            .filter(|(file, _)| file.format.name == "atif")
-            .filter_map(|(_, trial)| trial.as_deref())
-            .collect();
-        let twice: Vec<bool> = files
-            .iter()
-            .zip(&trials)
-            .map(|(file, trial)| {
-                file.format.name != "atif" && trial.as_deref().is_some_and(|t| told.contains(t))
-            })
-            .collect();
-        let mut archive = None;
-        let mut read: HashMap<u64, PathBuf> = HashMap::new();
-        for (file, twice) in files.into_iter().zip(twice) {
-            if let Some(content) = file.content {
-                if let Some(first) = read.get(&content) {
+        let mut records: HashMap<&Path, HashSet<&str>> = HashMap::new();
+        for (file, trial) in files.iter().zip(&trials) {
+            if let Some(trial) = trial {
+                records.entry(trial).or_default().insert(file.format.name);
+            }
+        }
+        let mut kept = Vec::new();
+        let mut read: HashMap<u64, Vec<(Option<String>, PathBuf)>> = HashMap::new();
+        for (file, trial) in files.into_iter().zip(&trials) {
+            let records = trial.as_deref().and_then(|trial| records.get(trial));
+            if let Some(reason) = records.and_then(|have| told_twice(file.format.name, have)) {
+                self.give_up(file.file, reason.to_owned(), LeftOut::Repeated);
+                continue;
+            }
+            if let Some(Content { hash, task, says_task }) = &file.content {
+                let known = read.entry(*hash).or_default();
+                let first = known.iter().find(|(first, _)| *says_task || first == task);
+                if let Some((_, first)) = first {
                     let reason = format!("the same content as {}", first.display());
                     self.give_up(file.file, reason, LeftOut::Repeated);
                     continue;
                 }
-                read.insert(content, file.path.clone());
+                known.push((task.clone(), file.path.clone()));
             }
-            if twice {
-                let reason = "the agent's own record of a trial whose ATIF trajectory is read";
-                self.give_up(file.file, reason.to_owned(), LeftOut::Repeated);
-                continue;
-            }
+            kept.push(file);
+        }
+        // What is made of parts gives its runs only once all are read, and is counted with the rest.
+        let (whole, parts): (Vec<_>, Vec<_>) =
+            kept.into_iter().partition(|file| matches!(file.format.reader, Reader::Whole(_)));
+        let mut archive = None;
+        for file in parts {
             self.resume(file, &mut archive)?;
         }
-        Ok(runs)
+        let finished = self.count_runs(&whole, &mut archive);
+        for file in whole {
+            self.resume(file, &mut archive)?;
+        }
+        Ok((runs, finished))
+    }
+
+    /// Counts the runs of each task that files speak of; gives what assemblers made.
+    fn count_runs(&mut self, whole: &[Deferred<'s>], archive: &mut Opened) -> Finished {
+        if !self.joins.asks_for_tasks() {
+            return Vec::new();
+        }
+        let (joining, others): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.assemblers).into_iter().partition(|(name, _)| joins(name));
+        self.assemblers = others;
+        let finished: Finished =
+            joining.into_iter().map(|(name, assembler)| (name, assembler.finish())).collect();
+        for run in finished.iter().flat_map(|(_, parsed)| &parsed.runs) {
+            if let (Some(task), Some(file)) =
+                (&run.task_id, self.tally.files.get(run.place.file as usize))
+            {
+                self.joins.count_run(task, run.place.file, &file.path);
+            }
+        }
+        for file in whole.iter().filter(|file| joins(file.format.name)) {
+            let said = match &file.feed {
+                Some(feed) => tasks_of(file.format, feed),
+                // What is not held is opened once more.
+                None => match reopen(&file.again, &file.path, archive) {
+                    Ok(stream) => {
+                        let mut feed = self.feed(stream);
+                        fill(&mut feed);
+                        tasks_of(file.format, &feed)
+                    }
+                    Err(_) => Vec::new(),
+                },
+            };
+            for task in said {
+                if let Some(task) = task.or_else(|| task_named(&file.path)) {
+                    self.joins.count_run(&task, file.file, &file.path);
+                }
+            }
+        }
+        self.joins.settle();
+        finished
     }
 
     /// Reads results that are runs by themselves where no trajectory of theirs was met.
     pub(in super::super) fn results(&mut self, runs: Vec<Deferred<'s>>) -> Result<(), ReadError> {
         let mut archive = None;
         for run in runs {
-            if run.head.is_some_and(|head| self.joins.has_met(head)) {
+            if run.head.is_some_and(|head| self.joins.is_joined(head)) {
                 let reason = "the result of a trial, joined to its trajectory".to_owned();
                 self.give_up(run.file, reason, LeftOut::Sidecar);
                 continue;
@@ -181,11 +246,7 @@ impl<'s, V: Visitor> Session<'s, V> {
         Ok(())
     }
 
-    fn resume(
-        &mut self,
-        file: Deferred<'s>,
-        archive: &mut Option<(PathBuf, zip::ZipArchive<std::fs::File>)>,
-    ) -> Result<(), ReadError> {
+    fn resume(&mut self, file: Deferred<'s>, archive: &mut Opened) -> Result<(), ReadError> {
         let feed = match file.feed {
             Some(feed) => feed,
             None => {
@@ -234,6 +295,48 @@ impl<'s, V: Visitor> Session<'s, V> {
     }
 }
 
+/// The archive that was opened last.
+type Opened = Option<(PathBuf, zip::ZipArchive<std::fs::File>)>;
+
+/// What assemblers made, by format.
+pub(in super::super) type Finished = Vec<(&'static str, Parsed<'static>)>;
+
+/// Whether a file may be the agent's own record of a trial: it lies in a folder `agent`, and its
+/// format is one of runs or of their parts.
+pub(in super::super) fn may_be_of_trial(path: &Path, format: &Format) -> bool {
+    let inside = path.parent().is_some_and(|folder| folder.iter().any(|name| name == "agent"));
+    inside && matches!(format.reader, Reader::Whole(_) | Reader::Parts(_))
+}
+
+/// Why a file of a trial says nothing new, given the formats of all its records.
+fn told_twice(format: &str, have: &HashSet<&str>) -> Option<&'static str> {
+    if format != "atif" && have.contains("atif") {
+        return Some("the agent's own record of a trial whose ATIF trajectory is read");
+    }
+    PRINTED
+        .iter()
+        .any(|(printed, session)| format == *printed && have.contains(session))
+        .then_some("what the agent of a trial printed, whose session is read")
+}
+
+/// Whether a file has a turn or a step of an agent: what quotes one has its quotes escaped.
+fn has_turns(bytes: &[u8]) -> bool {
+    const WORDS: [&[u8]; 3] = [b"\"assistant\"", b"\"action\"", b"\"function_call\""];
+    WORDS.iter().any(|word| memchr::memmem::find(bytes, word).is_some())
+}
+
+/// For each record of a file, the task that it says itself.
+fn tasks_of(format: &Format, feed: &Feed<'_>) -> Vec<Option<String>> {
+    let framing = match Framing::of(feed.bytes()) {
+        Framing::Elements if !format.splits_arrays => Framing::Values,
+        framing => framing,
+    };
+    let mut spans = Vec::new();
+    Splitter::on_line(framing, 1).split(feed.bytes(), true, &mut spans);
+    let record = |span: &Span| feed.bytes().get(span.start..span.end).unwrap_or_default();
+    spans.iter().map(|span| task_said(format.name, record(span))).collect()
+}
+
 /// Reads on to the end, within the bound of a file beside trajectories.
 fn fill(feed: &mut Feed<'_>) {
     let mut size = feed.bytes().len();
@@ -247,7 +350,7 @@ fn fill(feed: &mut Feed<'_>) {
 fn reopen(
     again: &Again,
     path: &Path,
-    archive: &mut Option<(PathBuf, zip::ZipArchive<std::fs::File>)>,
+    archive: &mut Opened,
 ) -> Result<Box<dyn Read + Send>, String> {
     let changed = || "the file is not what it was when it was first read".to_owned();
     let of = |error: ReadError| match error {

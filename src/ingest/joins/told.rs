@@ -27,7 +27,7 @@ impl Joins {
         let mut again = vec![0_u64; self.files.len()];
         for starts in self.statuses.values() {
             let mut starts: Vec<_> =
-                starts.iter().map(|(file, _)| (&self.files[*file].path, *file)).collect();
+                starts.iter().map(|(file, ..)| (&self.files[*file].path, *file)).collect();
             starts.sort();
             starts.dedup();
             for (_, file) in starts.into_iter().skip(1) {
@@ -98,6 +98,11 @@ impl Joins {
                 let message = "these runs do not say their outcome: give the files of the evaluation too (`report.json`, `results.json`, a trial's `result.json`)";
                 Issue::note(code, first, message).times(without)
             });
+        }
+        let Noted { count: ambiguous, first } = noted(&self.ambiguous);
+        if let Some(first) = first {
+            let message = "an outcome that names only the task may be of any of several runs, so none has it: give each run with its own evaluation, in a folder of their own";
+            issues.push(Issue::warning("ambiguous_outcomes", first, message).times(ambiguous));
         }
         let unmet = |known: &&Known| {
             !known.met.load(Ordering::Relaxed)

@@ -12,7 +12,7 @@ use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 
-use super::coding::{ended_by, message as shortened, task_of};
+use super::coding::{delivers_nothing, ended_by, message as shortened, task_of};
 use super::raw::{label, number, object, quoted, raw_fields, read, text};
 use super::transcript::{Answer, Call, Transcript};
 use super::{Format, Parsed, Probe, Reader, Record, Refusal};
@@ -77,6 +77,18 @@ raw_fields! {
     /// The model.
     Model { model_name }
 }
+
+raw_fields! {
+    /// The object around the messages, asked for its task alone.
+    Task { instance_id }
+}
+
+/// The task that a record names.
+pub(super) fn task_said(record: &[u8]) -> Option<String> {
+    let task: Task<'_> = serde_json::from_slice(record).ok()?;
+    task.instance_id.and_then(label).map(Cow::into_owned)
+}
+
 fn read_run<'r>(record: &Record<'r>, options: &ReadOptions) -> Result<Parsed<'r>, Refusal> {
     let bare = record.bytes.trim_ascii_start().first() == Some(&b'[');
     let (run, messages): (Run<'r>, Vec<Message<'r>>) = if bare {
@@ -123,7 +135,7 @@ fn read_run<'r>(record: &Record<'r>, options: &ReadOptions) -> Result<Parsed<'r>
         }
         Some(_) => {}
     }
-    let empty = told.submission.is_none_or(|patch| patch.get() == "\"\"");
+    let empty = delivers_nothing(told.submission);
     let trajectory = Trajectory {
         place: record.place,
         task_id: run.instance_id.and_then(label).or_else(|| task_of(record.path).map(Cow::Owned)),

@@ -38,6 +38,18 @@ pub fn joins(format: &str) -> bool {
     JOINING.contains(&format)
 }
 
+/// The task that a record of a format of whole runs says itself, as its reader takes it.
+pub(in super::super) fn task_said(format: &str, record: &[u8]) -> Option<String> {
+    (format == super::mini_swe_agent::MINI_SWE_AGENT.name)
+        .then(|| super::mini_swe_agent::task_said(record))
+        .flatten()
+}
+
+/// The task that the name of a trajectory's file says.
+pub(in super::super) fn task_named(path: &Path) -> Option<String> {
+    super::coding::task_of(path)
+}
+
 /// One kind of file beside trajectories.
 #[derive(Clone, Copy)]
 pub struct Sidecar {
@@ -185,6 +197,10 @@ mod tests {
             r#"{"results": [], "accuracy": 0.5, "resolved_ids": [], "unresolved_ids": []}"#,
             r#"{"instance_id":"a","test_result":{"report":{"resolved":true}},"history":[]}"#,
             r#"{"run_id": "a", "resolved": true, "steps": []}"#,
+            r#"{"info": {"resolved": true}, "messages": [{"role": "user", "content": "u"}]}"#,
+            r#"{"meta": {"resolved": true}, "result": {"passed": true}}"#,
+            r#"{"a": {"resolved": true}, "b": 3}"#,
+            r#"{"resolved": true, "patch_exists": true, "messages": []}"#,
             "task_id,resolved,model\na,1,m\n",
             "",
         ];
