@@ -30,7 +30,7 @@ fn the_same_conversation_in_two_files_is_counted_once() {
         ("openhands/trajectory.json", "b.json", 1),
         ("openhands/output.jsonl", "b.jsonl", 3),
         ("atif/trajectory.summary.json", "b.json", 1),
-        ("swe-agent/run/acme__calc-9/acme__calc-9.traj", "b.traj", 1),
+        ("swe-agent/run/acme__calc-9/acme__calc-9.traj", "acme__calc-9.traj", 1),
         ("mini-swe-agent/v2/acme__calc-8.traj.json", "b.traj.json", 1),
     ];
     for (path, copy, runs) in cases {

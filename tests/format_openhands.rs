@@ -113,3 +113,47 @@ fn real_files_are_known_with_their_failures() {
         assert_eq!(found["runs"][outcome], 1, "{name}");
     }
 }
+
+/// Two trials that broke before their first event were one run.
+#[test]
+fn two_crashed_trials_without_a_history_are_two_runs() {
+    let folder = Folder::new();
+    let line = |dir: &str| {
+        format!(
+            r#"{{"instance_id":"a","history":[],"error":"RuntimeError: no","metadata":{{"agent_class":"A","eval_output_dir":"{dir}"}},"test_result":{{}}}}"#
+        )
+    };
+    folder.file("one/output.jsonl", line("out/run_1"));
+    folder.file("two/output.jsonl", line("out/run_2"));
+    assert_eq!(report(&[&folder.at("")])["runs"]["total"], 2);
+}
+
+#[test]
+fn trials_with_the_same_history_are_told_apart_by_their_attempt() {
+    let folder = Folder::new();
+    let line = |attempt: u8| {
+        format!(
+            r#"{{"instance_id":"a","attempt":{attempt},"metadata":{{}},"test_result":{{}},"history":[{{"id":1,"source":"agent","action":"run","args":{{"command":"ls"}}}}]}}"#
+        )
+    };
+    let path = folder.file("output.jsonl", [line(1), line(2), line(2)].join("\n"));
+    assert_eq!(report(&[&path])["runs"]["total"], 2);
+}
+
+/// The output that was read first had no report, and the evaluated copy was dropped with it.
+#[test]
+fn of_two_copies_of_an_output_the_report_counts_in_any_order() {
+    let line = |report: &str| {
+        format!(
+            r#"{{"instance_id":"a","metadata":{{}},"test_result":{{{report}}},"history":[{{"id":1,"source":"agent","action":"run","args":{{"command":"ls"}}}}]}}"#
+        )
+    };
+    let (plain, evaluated) = (line(""), line(r#""report":{"resolved":true}"#));
+    for lines in [[&plain, &evaluated], [&evaluated, &plain]] {
+        let folder = Folder::new();
+        folder.file("a.jsonl", lines[0]);
+        folder.file("b.jsonl", lines[1]);
+        let found = report(&[&folder.at("")]);
+        assert_eq!((&found["runs"]["total"], &found["runs"]["completed"]), (&1.into(), &1.into()));
+    }
+}

@@ -11,7 +11,7 @@
 mod cli;
 mod support;
 
-use cli::{figure, figures_are, fixture, json, report};
+use cli::{Folder, figure, figures_are, fixture, json, report};
 use support::shared;
 
 #[test]
@@ -57,5 +57,18 @@ fn real_trajectories_of_all_generations_are_known() {
         assert_eq!(found["runs"]["unknown"], 1, "{name}: submitted is not resolved");
         let of = |name| figure(&found, name).1;
         assert_eq!((of("cost_usd"), of("total_tokens")), (Some(used.0), Some(used.1)), "{name}");
+    }
+}
+
+/// An empty submission was taken for a delivery, so that a stopped run had no outcome.
+#[test]
+fn a_stopped_run_with_an_empty_submission_failed() {
+    for submission in ["\"\"", "null"] {
+        let folder = Folder::new();
+        let text = format!(
+            r#"{{"environment": "e", "history": [], "info": {{"exit_status": "exit_cost", "submission": {submission}}}, "trajectory": [{{"action": "ls", "observation": "", "response": "", "thought": ""}}]}}"#
+        );
+        let found = report(&[&folder.file("a.traj", text)]);
+        assert_eq!(found["runs"]["failed"], 1, "{submission}");
     }
 }

@@ -338,3 +338,180 @@ fn an_agents_own_record_beside_its_atif_trajectory_is_not_a_second_run() {
     assert_eq!(found["runs"]["total"], 1);
     assert_eq!(outcomes(&found), [1, 0, 0]);
 }
+
+/// Only one of two models was evaluated: the other's run of the same task took its outcome.
+#[test]
+fn an_outcome_of_one_model_is_not_given_to_the_run_of_another() {
+    let folder = Folder::new();
+    for model in ["modelX", "modelY"] {
+        folder.file(&format!("trajs/{model}/a/a.traj.json"), trajectory("a", model));
+    }
+    folder.file("logs/modelX/a/report.json", outcome(true));
+    let found = report(&[&folder.at("")]);
+    assert_eq!(outcomes(&found), [1, 0, 1]);
+    assert_eq!(warning(&found, "runs_without_outcome")["count"], 1);
+    // The name of a file may say the model too.
+    std::fs::remove_dir_all(folder.path().join("logs")).unwrap();
+    folder.file("trajs/modelY.run-1.json", results(&[], &["a"]));
+    assert_eq!(outcomes(&report(&[&folder.at("")])), [0, 1, 1]);
+}
+
+#[test]
+fn an_outcome_beside_the_folders_of_several_runs_is_told_as_ambiguous() {
+    let folder = Folder::new();
+    for model in ["modelX", "modelY"] {
+        folder.file(&format!("trajs/{model}/a/a.traj.json"), trajectory("a", model));
+    }
+    folder.file("logs/a/report.json", outcome(true));
+    let found = report(&[&folder.at("")]);
+    assert_eq!(outcomes(&found), [0, 0, 2]);
+    assert_eq!(warning(&found, "ambiguous_outcomes")["count"], 2);
+}
+
+#[test]
+fn one_outcome_above_several_trials_of_a_task_is_given_to_none() {
+    let folder = Folder::new();
+    folder.file("run1/a.traj.json", trajectory("a", "ls"));
+    folder.file("run2/a.traj.json", trajectory("a", "pwd"));
+    folder.file("run2/b.traj.json", trajectory("b", "pwd"));
+    folder.file("results.json", results(&["a", "b"], &[]));
+    let found = report(&[&folder.at("")]);
+    assert_eq!(outcomes(&found), [1, 0, 2], "only b has one run");
+    assert_eq!(warning(&found, "ambiguous_outcomes")["count"], 2);
+    // A run in the file's own folder is nearer.
+    folder.file("a.traj.json", trajectory("a", "date"));
+    let found = report(&[&folder.at("")]);
+    assert_eq!(outcomes(&found), [2, 0, 2]);
+}
+
+#[test]
+fn one_outcome_of_a_task_that_two_formats_ran_is_given_to_none() {
+    let folder = Folder::new();
+    folder.file("mini/a.traj.json", trajectory("a", "ls"));
+    folder.file(
+        "hands/output.jsonl",
+        r#"{"instance_id": "a", "metadata": {}, "test_result": {}, "history":
+            [{"id": 1, "source": "agent", "action": "run", "args": {"command": "ls"}}]}"#
+            .replace('\n', " "),
+    );
+    folder.file("results.json", results(&["a"], &[]));
+    let found = report(&[&folder.at("")]);
+    assert_eq!(outcomes(&found), [0, 0, 2]);
+    assert_eq!(warning(&found, "ambiguous_outcomes")["count"], 2);
+}
+
+fn trial(folder: &Folder, names: &[&str]) {
+    for name in names {
+        let from =
+            format!("{}/fixtures/harbor/job/calc__aaaaaaa/{name}", env!("CARGO_MANIFEST_DIR"));
+        folder.file(&format!("calc__aaaaaaa/{name}"), std::fs::read(from).unwrap());
+    }
+}
+
+const SESSION: &str = concat!(
+    r#"{"type":"user","uuid":"u1","parentUuid":null,"sessionId":"s1","timestamp":"2026-03-01T09:00:00Z","#,
+    r#""message":{"role":"user","content":"Fix it"}}"#,
+    "\n",
+    r#"{"type":"assistant","uuid":"u2","parentUuid":"u1","sessionId":"s1","timestamp":"2026-03-01T09:00:01Z","#,
+    r#""requestId":"r1","message":{"id":"m1","role":"assistant","model":"m","content":[{"type":"text","text":"Done"}],"#,
+    r#""usage":{"input_tokens":1,"output_tokens":1}}}"#,
+    "\n"
+);
+
+#[test]
+fn a_trial_with_an_atif_trajectory_and_a_session_is_counted_once() {
+    let folder = Folder::new();
+    trial(&folder, &["result.json", "agent/trajectory.json"]);
+    folder.file("calc__aaaaaaa/agent/sessions/p/s1.jsonl", SESSION);
+    let printed = std::fs::read(cli::fixture("claude-stream/harbour_lights.jsonl")).unwrap();
+    folder.file("calc__aaaaaaa/agent/claude-code.txt", printed);
+    let found = report(&[&folder.at("")]);
+    assert_eq!(found["runs"]["total"], 1, "{:#}", found["inputs"]);
+    let inspected = json(&["inspect", &folder.at("")]);
+    for name in ["s1.jsonl", "claude-code.txt"] {
+        assert_eq!(left_out(&inspected, name)["left_out_as"], "repeated", "{name}");
+    }
+}
+
+#[test]
+fn a_trial_with_a_session_alone_is_one_run_with_the_trials_reward() {
+    let folder = Folder::new();
+    trial(&folder, &["result.json"]);
+    folder.file("calc__aaaaaaa/agent/sessions/p/s1.jsonl", SESSION);
+    let printed = std::fs::read(cli::fixture("claude-stream/harbour_lights.jsonl")).unwrap();
+    folder.file("calc__aaaaaaa/agent/claude-code.txt", printed);
+    let found = report(&[&folder.at("")]);
+    assert_eq!(found["runs"]["total"], 1, "{:#}", found["inputs"]);
+    assert_eq!(outcomes(&found), [1, 0, 0]);
+    let inspected = json(&["inspect", &folder.at("")]);
+    assert_eq!(left_out(&inspected, "result.json")["left_out_as"], "sidecar");
+}
+
+#[test]
+fn the_same_content_under_the_name_of_another_task_is_another_run() {
+    let folder = Folder::new();
+    let from = cli::fixture("swe-agent/run/acme__calc-7/acme__calc-7.traj");
+    let same = std::fs::read(from).unwrap();
+    folder.file("one/acme__calc-7.traj", &same);
+    folder.file("two/acme__calc-8.traj", &same);
+    folder.file("two/copy/acme__calc-7.traj", &same);
+    assert_eq!(report(&[&folder.at("")])["runs"]["total"], 2);
+    // What crashed before its first step is alike in every trial.
+    let empty = r#"{"environment": "e", "trajectory": [], "history": [], "info": {"exit_status": "exit_error"}}"#;
+    folder.file("three/acme__calc-9.traj", empty);
+    folder.file("four/acme__calc-9.traj", empty);
+    assert_eq!(report(&[&folder.at("")])["runs"]["total"], 4);
+}
+
+#[test]
+fn a_result_that_contradicts_a_run_is_not_told_as_joined() {
+    let folder = Folder::new();
+    let line = r#"{"instance_id": "a", "metadata": {}, "test_result": {"report": {"resolved": true}}, "history": [{"id": 1, "source": "agent", "action": "run", "args": {"command": "ls"}}]}"#;
+    folder.file("output.jsonl", line);
+    folder.file("results.json", results(&[], &["a"]));
+    let found = report(&[&folder.at("")]);
+    assert_eq!(outcomes(&found), [1, 0, 0]);
+    assert_eq!(warning(&found, "conflicting_outcomes")["count"], 1);
+    let inspected = json(&["inspect", &folder.at("")]);
+    let told = left_out(&inspected, "results.json")["left_out"].as_str().unwrap();
+    assert!(told.ends_with("1 of runs among the inputs, 0 joined"), "{told}");
+}
+
+#[test]
+fn a_run_that_was_evaluated_is_not_unfinished_whatever_the_outcome() {
+    for resolved in [true, false] {
+        let folder = Folder::new();
+        folder.file("a.traj.json", trajectory("a", "ls").replace("\"Submitted\"", "null"));
+        let ids: &[&str] = &["a"];
+        let (yes, no): (&[&str], &[&str]) = if resolved { (ids, &[]) } else { (&[], ids) };
+        folder.file("results.json", results(yes, no));
+        let found = report(&[&folder.at("")]);
+        let wanted = [u64::from(resolved), u64::from(!resolved), 0];
+        assert_eq!(outcomes(&found), wanted);
+        assert_eq!(found["runs"]["unfinished"], 0, "{resolved}");
+    }
+}
+
+#[test]
+fn why_an_evaluation_broke_does_not_depend_on_the_order_of_keys() {
+    for text in [
+        r#"{"total_instances": 1, "unresolved_ids": ["a"], "error_ids": ["a"]}"#,
+        r#"{"total_instances": 1, "error_ids": ["a"], "unresolved_ids": ["a"]}"#,
+    ] {
+        let folder = Folder::new();
+        folder.file("a.traj.json", trajectory("a", "ls"));
+        let text = text.replace("{\"total", "{\"resolved_ids\": [], \"total");
+        folder.file("results.json", text);
+        let found = report(&[&folder.at(""), "--by", "tag:evaluation"]);
+        assert_eq!(found["groups"][0]["by"]["tag:evaluation"], "error", "{:#}", found["groups"]);
+    }
+}
+
+#[test]
+fn a_trajectory_whose_head_says_resolved_is_a_run_and_no_file_of_outcomes() {
+    let folder = Folder::new();
+    let text = r#"{"info": {"resolved": true}, "messages": [{"role": "user", "content": "u"},
+        {"role": "assistant", "content": "a"}]}"#;
+    let found = report(&[&folder.file("a.json", text)]);
+    assert_eq!(found["runs"]["total"], 1);
+}

@@ -57,18 +57,23 @@ raw_fields! {
     Used { response_id }
 }
 
-/// What copies of a line share, hashed: the task, which try of it this is, and its history. `None`
-/// for a line without events: runs that did not start are alike without being copies.
+/// What copies of a line share, hashed: the task, which try of it this is, and its history. A line
+/// without events has the very same copies only where it says which try it is, and else none
+/// (`None`): runs that did not start are alike without being copies.
 pub(super) fn identity(bytes: &[u8]) -> Result<Option<u64>, Refusal> {
     let line: Line<'_> = serde_json::from_slice(bytes)?;
     let elements = line.history.and_then(read_as::<Vec<&RawValue>>).unwrap_or_default();
-    let Some(history) = line.history.filter(|_| !elements.is_empty()) else { return Ok(None) };
     let metadata = line.metadata.and_then(read_as::<Metadata<'_>>).unwrap_or_default();
+    let tried = line.attempt.or(metadata.eval_output_dir).is_some();
     let mut hasher = DefaultHasher::new();
     for raw in [line.instance_id.or(line.issue), line.attempt, metadata.eval_output_dir] {
         raw.map(RawValue::get).hash(&mut hasher);
     }
-    history.get().hash(&mut hasher);
+    match line.history.filter(|_| !elements.is_empty()) {
+        Some(history) => history.get().hash(&mut hasher),
+        None if tried => bytes.trim_ascii().hash(&mut hasher),
+        None => return Ok(None),
+    }
     Ok(Some(hasher.finish()))
 }
 
