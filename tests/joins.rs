@@ -510,8 +510,9 @@ fn why_an_evaluation_broke_does_not_depend_on_the_order_of_keys() {
 #[test]
 fn a_trajectory_whose_head_says_resolved_is_a_run_and_no_file_of_outcomes() {
     let folder = Folder::new();
-    let text = r#"{"info": {"resolved": true}, "messages": [{"role": "user", "content": "u"},
-        {"role": "assistant", "content": "a"}]}"#;
+    let text = r#"{"info": {"exit_status": "Submitted", "resolved": true}, "messages": [
+        {"role": "user", "content": "u"}, {"role": "assistant", "content": "a"}],
+        "trajectory_format": "mini-swe-agent-1"}"#;
     let found = report(&[&folder.file("a.json", text)]);
     assert_eq!(found["runs"]["total"], 1);
 }
