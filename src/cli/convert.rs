@@ -14,6 +14,7 @@ use crate::exit::Status;
 
 mod folder;
 mod lines;
+mod moving;
 mod tables;
 
 use folder::Folder;
@@ -84,7 +85,7 @@ pub(super) fn run(args: &Convert, global: &Global) -> Outcome {
             let row = judge.row(state, run);
             let line = match target {
                 Target::Native(_) => native(run, Some(row.retry_source)),
-                _ => atif(run),
+                _ => atif(run, Some(row.retry_source)),
             };
             (row, if args.mask { mask_json(&line) } else { line })
         },

@@ -63,20 +63,30 @@ fn write(
     attempts: &[Vec<crate::evaluate::AttemptRow>],
     output: &Output,
 ) -> Result<(), Failure> {
-    use super::super::output::Draft;
+    use super::moving::move_all;
 
     let fail = |error: crate::table::TableError| Failure::usage(error.to_string());
     let rows = set.rows.iter().zip(attempts.iter().map(Vec::as_slice));
     let frames = [crate::table::runs(&set.rows), crate::table::steps(rows)];
-    let mut drafts = Vec::new();
-    for (frame, file) in frames.into_iter().zip(&output.files) {
+    let parent = args.file.as_deref().and_then(Path::parent);
+    let parent = parent.filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let cannot = |file: &Path, error: std::io::Error| {
+        Failure::usage(format!("cannot write {}: {error}", file.display()))
+    };
+    let drafts = tempfile::tempdir_in(parent).map_err(|error| match &args.file {
+        Some(file) => cannot(file, error),
+        None => nowhere(),
+    })?;
+    let mut all = Vec::new();
+    for ((frame, file), name) in frames.into_iter().zip(&output.files).zip(["runs", "steps"]) {
         let frame = frame.map_err(fail)?;
         let frame = if args.mask { frame.masked().map_err(fail)? } else { frame };
-        let mut draft = Draft::begin(file)?;
-        frame.write_parquet(&mut draft).map_err(fail)?;
-        drafts.push(draft);
+        let draft = drafts.path().join(name);
+        let to = std::fs::File::create(&draft).map_err(|error| cannot(file, error))?;
+        frame.write_parquet(std::io::BufWriter::new(to)).map_err(fail)?;
+        all.push((draft, file.clone()));
     }
-    drafts.into_iter().try_for_each(Draft::finish)
+    move_all(&all, drafts.path())
 }
 
 #[cfg(not(feature = "tables"))]
