@@ -104,8 +104,8 @@ fn atif_has_the_calls_results_tokens_and_the_rest_as_extra() {
     assert_eq!(step["tool_calls"][0]["function_name"], "move_trip");
     assert_eq!(step["tool_calls"][0]["arguments"]["day"], "Fri");
     assert_eq!(step["observation"]["results"][0]["content"], "Error: the day must be a date");
-    assert_eq!(step["extra"]["agenteval"]["calls"][0]["error"]["origin"], "text");
-    assert_eq!(runs[0]["extra"]["agenteval"]["scores"]["score"], 1);
+    assert_eq!(step["extra"]["agenteval"]["calls"][0]["error_origin"], "text");
+    assert_eq!(runs[0]["extra"]["agenteval"]["score"], 1);
     assert_eq!(runs[1]["steps"][0]["source"], "system", "a run without steps has one");
     let full = run(&["convert", &fixture("native/full.json"), "--to", "atif", "-q"]).json();
     // Cache is part of the prompt: 900 + 10 read + 5 written.
@@ -113,6 +113,151 @@ fn atif_has_the_calls_results_tokens_and_the_rest_as_extra() {
     assert_eq!(full[0]["steps"][0]["metrics"]["cached_tokens"], 10);
     assert_eq!(full[0]["final_metrics"]["extra"]["total_tokens"], 980);
     assert_eq!(full[0]["session_id"], "r-1");
+}
+
+#[test]
+fn a_run_that_goes_through_atif_keeps_its_outcome_and_retries() {
+    let folder = Folder::new();
+    let odd = folder.file(
+        "odd.json",
+        r#"[{"run_id":"a","task_id":"t","scores":[{"name":"s","value":1},{"name":"s","value":0}],"end_rule":"unfinished",
+            "steps":[{"type":"llm","model_turn":true,"tokens":{"prompt":9,"completion":1.5},"content":"hm"},
+            {"type":"tool","name":"f","input":"q","step_id":"1","error":"x","status":"failed","status_decides":true},
+            {"type":"tool","name":"f","input":"q","step_id":"1","request_id":"r","attempts_total":3},
+            {"type":"tool","name":"g","request_id":"r","tokens":5,"node_id":"n","index":7}]},
+            {"task_id":"t","format_outcome":false,"order_unknown":true,"never_reached":["b"],"retry_source":"recorded",
+            "cost_usd":2,"duration_ms":5,"steps":[{"type":"","started_at":"2026-01-01 00:00:00"}]},
+            {"task_id":"u","steps_unknown":true,"success":true,"steps":[]}]"#,
+    );
+    let config = folder.file("all.config", r#"{"task_name":"t","steps":"all"}"#);
+    let mut paths = vec![odd];
+    for rel in ["native/full.json", "native/support-flow.ndjson", "checkpoints", "otlp"] {
+        paths.push(fixture(rel));
+    }
+    for rel in ["tau_bench/four_runs.json", "claude_code", "inspect_ai/two_by_two.json", "atif"] {
+        paths.push(fixture(rel));
+    }
+    paths.push(fixture("runs-table/two_agents.csv"));
+    let to = folder.at("through.atif.ndjson");
+    let back = folder.at("back.ndjson");
+    for path in paths {
+        assert_eq!(run(&["convert", &path, "-q", "-o", &to]).code, 0, "{path}");
+        for more in [&["-q"][..], &["-q", "-c", &config]] {
+            let analyze = |path: &str| cli::report(&[&[path], more].concat());
+            let (source, through) = (analyze(&path), analyze(&to));
+            assert_eq!(through["inputs"][0]["format"], "atif", "{path}");
+            for part in ["runs", "tasks", "retries", "metrics", "distributions", "groups"] {
+                assert_eq!(source[part], through[part], "{path}: {part}");
+            }
+        }
+        // A second time changes nothing.
+        let first = std::fs::read(&to).unwrap();
+        assert_eq!(run(&["convert", &to, "-q", "-o", &back]).code, 0, "{path}");
+        let again = run(&["convert", &back, "--to", "native", "-q"]).json();
+        let direct = run(&["convert", &to, "--to", "native", "-q"]).json();
+        assert_eq!(again, direct, "{path}");
+        assert!(!first.is_empty());
+    }
+}
+
+#[test]
+fn what_others_left_under_our_key_is_no_record_of_a_run() {
+    let folder = Folder::new();
+    let atif = |own: &str| {
+        format!(
+            r#"{{"schema_version":"ATIF-v1.6","session_id":"s","agent":{{"name":"a","version":"1"}},"steps":[
+            {{"step_id":1,"source":"agent","message":"","tool_calls":[{{"tool_call_id":"c","function_name":"f","arguments":{{}}}}],
+            "extra":{{"agenteval":{{"calls":[{{"type":"tool","error":"x"}},{{"type":"tool"}}]}}}}}}],"extra":{{"agenteval":{own}}}}}"#
+        )
+    };
+    for own in [r#"{"success":true}"#, "7", r#"{"complete":"yes"}"#] {
+        let path = folder.file("x.atif.json", atif(own));
+        let runs = run(&["convert", &path, "--to", "native", "-q"]).json();
+        assert!(runs[0]["success"].is_null() && runs[0]["steps"][1]["error"].is_null(), "{runs}");
+    }
+    // A step whose parts were taken out by another tool is read as it stands.
+    let path = folder.file("x.atif.json", atif(r#"{"complete":true,"success":true}"#));
+    let runs = run(&["convert", &path, "--to", "native", "-q"]).json();
+    assert_eq!((&runs[0]["success"], &runs[0]["steps"][0]["name"]), (&true.into(), &"f".into()));
+}
+
+#[test]
+fn a_hundred_thousand_tags_and_scores_take_no_minutes() {
+    let folder = Folder::new();
+    let members = |value: &str| {
+        let all: Vec<String> = (0..100_000).map(|n| format!("\"k{n}\":{value}")).collect();
+        all.join(",")
+    };
+    let run_of = format!(
+        r#"{{"run_id":"a","tags":{{{}}},"scores":{{{}}},"steps":[]}}"#,
+        members("\"v\""),
+        members("1")
+    );
+    let path = folder.file("many.ndjson", run_of);
+    let start = std::time::Instant::now();
+    for form in ["native", "atif"] {
+        assert_eq!(run(&["convert", &path, "--to", form, "-q"]).code, 0);
+    }
+    assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
+}
+
+#[test]
+fn ids_of_runs_that_are_no_names_of_files_stay_in_the_folder() {
+    let folder = Folder::new();
+    let long = "数".repeat(100);
+    let ids = ["x-3", "x", "x", "a/b\n../c", "..", "", &long, &format!("{long}!"), "a\u{0}b"];
+    let lines = ids.map(|id| serde_json::json!({"run_id": id, "steps": []}).to_string() + "\n");
+    let source = folder.file("in.ndjson", lines.concat());
+    let to = folder.at("out/");
+    let ran = run(&["convert", &source, "--to", "atif", "-o", &to]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let all: Vec<_> = std::fs::read_dir(&to).unwrap().map(|entry| entry.unwrap()).collect();
+    assert_eq!(all.len(), ids.len(), "{all:?}");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
+}
+
+#[test]
+fn a_folder_that_cannot_be_filled_keeps_what_it_had() {
+    let folder = Folder::new();
+    let source = folder.file(
+        "in.ndjson",
+        "{\"run_id\":\"a\",\"steps\":[]}\n{\"run_id\":\"b\",\"steps\":[]}\n{\"run_id\":\"c\",\"steps\":[]}\n",
+    );
+    let old = folder.file("out/a.atif.json", "old");
+    std::fs::create_dir(folder.at("out/c.atif.json")).unwrap();
+    run(&["convert", &source, "--to", "atif", "-o", &folder.at("out/")])
+        .refused(2, &["c.atif.json", "folder"]);
+    assert_eq!(std::fs::read_to_string(old).unwrap(), "old");
+    assert_eq!(std::fs::read_dir(folder.at("out")).unwrap().count(), 2);
+    // A file where the folder should be.
+    let file = folder.file("plain", "text");
+    let ran = run(&["convert", &source, "--to", "atif", "-o", &format!("{file}/")]);
+    ran.refused(2, &["cannot write"]);
+    assert_eq!(std::fs::read_to_string(file).unwrap(), "text");
+}
+
+#[cfg(feature = "tables")]
+#[test]
+fn both_tables_are_written_or_none() {
+    let folder = Folder::new();
+    let runs = folder.file("t.parquet", "old");
+    std::fs::create_dir(folder.at("t.steps.parquet")).unwrap();
+    run(&["convert", &fixture("native/full.json"), "-o", &runs]).refused(2, &["t.steps.parquet"]);
+    assert_eq!(std::fs::read_to_string(&runs).unwrap(), "old");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_standard_output_is_an_error() {
+    for form in ["native", "ndjson", "atif"] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let mut command = cli::agenteval();
+        command.args(["convert", &fixture("native/support-flow.ndjson"), "--to", form, "-q"]);
+        let output = command.stdout(full).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{form}: {output:?}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains("cannot write"), "{output:?}");
+    }
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! A run in the Agent Trajectory Interchange Format, RFC 0001, version 1.6.
 //!
 //! Owns the mapping. Its models forbid keys that they do not know, and have no place for outcomes,
-//! errors and retries: those go to `extra.agenteval`, of the run and of each step, which readers of
-//! ATIF keep and do not read. A turn of the model is a step with the calls that follow it; a call
+//! errors and retries: those go to `extra.agenteval`, of the run and of each step, in the words of the
+//! native form. Other readers of ATIF keep that and do not read it; ours makes the same run of it. A turn of the model is a step with the calls that follow it; a call
 //! without a turn, or with tokens of its own, is a step by itself.
 
 use std::collections::HashSet;
@@ -10,8 +10,8 @@ use std::collections::HashSet;
 use serde_json::value::RawValue;
 
 use super::json::{Object, push_compact};
-use crate::ingest::formats::native::origin_word;
-use crate::model::{Attempt, Final, ScoreValue, Stamp, Tokens, Trajectory};
+use super::native;
+use crate::model::{Attempt, Final, RetrySource, Stamp, Tokens, Trajectory};
 
 /// The version that is written.
 const VERSION: &str = "ATIF-v1.6";
@@ -23,9 +23,9 @@ const OUTPUTS: [&str; 5] = ["output", "result", "response", "observation", "cont
 const MESSAGES: [&str; 4] = ["content", "text", "message", "output"];
 const THOUGHTS: [&str; 3] = ["reasoning", "thinking", "thought"];
 
-/// The run on one line.
+/// The run on one line; `retries` says how they were told.
 #[must_use]
-pub fn atif(run: &Trajectory<'_>) -> String {
+pub fn atif(run: &Trajectory<'_>, retries: Option<RetrySource>) -> String {
     let mut out = String::with_capacity(1 << 10);
     let mut root = Object::open(&mut out);
     root.text("schema_version", Some(VERSION));
@@ -51,7 +51,7 @@ pub fn atif(run: &Trajectory<'_>) -> String {
     list.push(']');
     final_metrics(&mut root, run, steps.len().max(1) as u64);
     let mut extra = Object::open(root.key("extra"));
-    about_run(&mut extra, run);
+    about_run(&mut extra, run, retries);
     extra.close();
     root.close();
     out
@@ -121,7 +121,7 @@ fn write_step(out: &mut String, id: u64, step: &Step<'_, '_>) {
     let mut extra = Object::open(object.key("extra"));
     let mut own = Object::open(extra.key("agenteval"));
     if let Some(turn) = step.turn {
-        about(&mut own, turn);
+        own = native::step(own, turn, None);
     }
     if !step.calls.is_empty() {
         let list = own.key("calls");
@@ -129,8 +129,8 @@ fn write_step(out: &mut String, id: u64, step: &Step<'_, '_>) {
             list.push(if nth == 0 { '[' } else { ',' });
             let mut entry = Object::open(list);
             entry.text("tool_call_id", Some(id));
-            about(&mut entry, call);
-            entry.close();
+            // The contents stand in the step itself.
+            native::step(entry, call, None).close();
         }
         list.push(']');
     }
@@ -257,65 +257,16 @@ fn final_metrics(root: &mut Object<'_>, run: &Trajectory<'_>, steps: u64) {
     metrics.close();
 }
 
-/// What ATIF has no place for in a run.
-fn about_run(extra: &mut Object<'_>, run: &Trajectory<'_>) {
+/// What ATIF has no place for in a run: all that the native form says, so that our own reader gives
+/// the run back.
+fn about_run(extra: &mut Object<'_>, run: &Trajectory<'_>, retries: Option<RetrySource>) {
     let mut own = Object::open(extra.key("agenteval"));
-    own.text("run_id", run.run_id.as_deref());
-    own.text("task_id", run.task_id.as_deref());
-    own.text("trial", run.trial.as_deref());
-    if !run.tags.is_empty() {
-        let mut tags = Object::open(own.key("tags"));
-        for (nth, (key, value)) in run.tags.iter().enumerate() {
-            if !run.tags.iter().skip(nth + 1).any(|(later, _)| later == key) {
-                tags.text(key, Some(value));
-            }
-        }
-        tags.close();
-    }
-    own.text("status", run.status.as_deref());
-    own.text("end_reason", run.end_reason.as_deref());
-    own.flag("success", run.success.or(run.format_outcome));
-    if !run.scores.is_empty() {
-        let mut seen = HashSet::new();
-        let mut scores = Object::open(own.key("scores"));
-        for score in run.scores.iter().filter(|score| seen.insert(&score.name)) {
-            let name = if score.name.is_empty() { "score" } else { &score.name };
-            match &score.value {
-                ScoreValue::Number(number) if number.is_finite() => {
-                    scores.number(name, Some(*number));
-                }
-                ScoreValue::Number(number) => scores.text(name, Some(&number.to_string())),
-                ScoreValue::Unreadable(text) => scores.text(name, Some(text)),
-            }
-        }
-        scores.close();
-    }
-    own.text("started_at", time(run.started_at.as_ref()).as_deref());
-    own.text("ended_at", time(run.ended_at.as_ref()).as_deref());
-    own.number("duration_ms", run.duration_ms.filter(|ms| ms.is_finite()));
+    own.mark("complete", true);
+    native::head(&mut own, run, retries);
     if let Final::Json(json) = &run.final_output {
         own.json("final", json);
     }
     own.close();
-}
-
-/// What ATIF has no place for in a turn or call.
-fn about(own: &mut Object<'_>, attempt: &Attempt<'_>) {
-    own.text("type", Some(&attempt.kind));
-    own.text("step_id", attempt.step_id.as_deref().or(attempt.node_id.as_deref()));
-    own.whole("attempt", attempt.attempt.map(u64::from));
-    own.whole("attempts", attempt.attempts_total.map(u64::from));
-    own.text("status", attempt.status.as_deref());
-    if let Some(error) = &attempt.error {
-        let mut members = Object::open(own.key("error"));
-        members.text("type", error.kind.as_deref());
-        members.text("message", error.message.as_deref());
-        members.text("origin", Some(origin_word(error.origin)));
-        members.close();
-    }
-    own.text("started_at", time(attempt.started_at.as_ref()).as_deref());
-    own.text("ended_at", time(attempt.ended_at.as_ref()).as_deref());
-    own.number("duration_ms", attempt.duration_ms.filter(|ms| ms.is_finite()));
 }
 
 fn time(stamp: Option<&Stamp<'_>>) -> Option<String> {
@@ -362,7 +313,7 @@ mod tests {
             call("a", r#"{"arguments":"x","result":[1, 2]}"#),
             call("a", r#"{"input":{"k": 1}}"#),
         ];
-        let line = atif(&Trajectory { attempts, ..Trajectory::default() });
+        let line = atif(&Trajectory { attempts, ..Trajectory::default() }, None);
         let json: serde_json::Value = serde_json::from_str(&line).unwrap_or_default();
         let step = &json["steps"][0];
         assert_eq!(step["tool_calls"][0]["arguments"]["input"], "x", "{line}");

@@ -5,6 +5,7 @@
 //! or a mark goes beside it (`attempts_total`, `input_hash`, `error_origin`).
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
@@ -25,12 +26,33 @@ const INPUTS: [&str; 4] = ["arguments", "args", "parameters", "tool_input"];
 pub fn native(run: &Trajectory<'_>, retries: Option<RetrySource>) -> String {
     let mut out = String::with_capacity(1 << 10);
     let mut object = Object::open(&mut out);
+    head(&mut object, run, retries);
+    // Before the final output, which may be huge, so that the start of a file tells what it is.
+    let list = object.key("steps");
+    list.push('[');
+    for (nth, attempt) in run.attempts.iter().enumerate() {
+        if nth > 0 {
+            list.push(',');
+        }
+        let raw = attempt.raw.as_deref();
+        step(Object::open(list), attempt, raw).close();
+    }
+    list.push(']');
+    if let Final::Json(json) = &run.final_output {
+        object.json("final", json);
+    }
+    object.close();
+    out
+}
+
+/// What a run says beside its steps and its final output.
+pub(super) fn head(object: &mut Object<'_>, run: &Trajectory<'_>, retries: Option<RetrySource>) {
     object.text("run_id", run.run_id.as_deref());
     object.text("task_id", run.task_id.as_deref());
     object.text("trial", run.trial.as_deref());
     object.text("agent", run.agent.as_deref());
     object.text("model", run.model.as_deref());
-    tags(&mut object, run);
+    tags(object, run);
     object.text("status", run.status.as_deref());
     object.text("end_reason", run.end_reason.as_deref());
     let rule = run.end_rule.map(|rule| match rule {
@@ -38,13 +60,13 @@ pub fn native(run: &Trajectory<'_>, retries: Option<RetrySource>) -> String {
         EndRule::Cancelled => "cancelled",
     });
     object.text("end_rule", rule);
-    scores(&mut object, &run.scores);
+    scores(object, &run.scores);
     object.flag("success", run.success);
     object.flag("format_outcome", run.format_outcome);
-    stamp(&mut object, "started_at", run.started_at.as_ref());
-    stamp(&mut object, "ended_at", run.ended_at.as_ref());
+    stamp(object, "started_at", run.started_at.as_ref());
+    stamp(object, "ended_at", run.ended_at.as_ref());
     object.number("duration_ms", run.duration_ms);
-    tokens(&mut object, run.tokens);
+    tokens(object, run.tokens);
     object.number("cost_usd", run.cost_usd);
     let source = run.retry_source.or(retries.filter(|_| !run.attempts.is_empty()));
     let source = source.map(|source| match source {
@@ -63,21 +85,6 @@ pub fn native(run: &Trajectory<'_>, retries: Option<RetrySource>) -> String {
         }
         list.push(']');
     }
-    // Before the final output, which may be huge, so that the start of a file tells what it is.
-    let list = object.key("steps");
-    list.push('[');
-    for (nth, attempt) in run.attempts.iter().enumerate() {
-        if nth > 0 {
-            list.push(',');
-        }
-        step(list, attempt);
-    }
-    list.push(']');
-    if let Final::Json(json) = &run.final_output {
-        object.json("final", json);
-    }
-    object.close();
-    out
 }
 
 /// The tags; the last of equal ones counts everywhere, so it alone is written.
@@ -85,19 +92,21 @@ fn tags(object: &mut Object<'_>, run: &Trajectory<'_>) {
     if run.tags.is_empty() {
         return;
     }
+    let mut seen = HashSet::new();
+    let mut last: Vec<_> = run.tags.iter().rev().filter(|(key, _)| seen.insert(key)).collect();
+    last.reverse();
     let mut members = Object::open(object.key("tags"));
-    for (nth, (key, value)) in run.tags.iter().enumerate() {
-        if !run.tags.iter().skip(nth + 1).any(|(later, _)| later == key) {
-            members.text(key, Some(value));
-        }
+    for (key, value) in last {
+        members.text(key, Some(value));
     }
     members.close();
 }
 
 fn scores(object: &mut Object<'_>, scores: &[Score<'_>]) {
-    let unique = |score: &Score<'_>| scores.iter().filter(|s| s.name == score.name).count() == 1;
+    let mut seen = HashSet::new();
+    let unique = scores.iter().all(|score| seen.insert(&score.name));
     let unnamed_last = scores.iter().rev().skip(1).all(|score| !score.name.is_empty());
-    if scores.iter().all(unique) && unnamed_last {
+    if unique && unnamed_last {
         let (single, named): (Vec<_>, Vec<_>) = scores.iter().partition(|s| s.name.is_empty());
         if !named.is_empty() {
             let mut members = Object::open(object.key("scores"));
@@ -185,7 +194,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Recorded<'a> {
                 while let Some((key, value)) = map.next_entry::<Cow<'de, str>, &'de RawValue>()? {
                     members.push((key, value));
                 }
-                let mut seen = std::collections::HashSet::new();
+                let mut seen = HashSet::new();
                 let mut unique: Vec<_> = Vec::with_capacity(members.len());
                 while let Some((key, value)) = members.pop() {
                     if seen.insert(key.clone()) {
@@ -241,13 +250,13 @@ impl Step<'_, '_> {
     }
 }
 
-fn step(out: &mut String, attempt: &Attempt<'_>) {
-    let raw = attempt.raw.as_deref();
+/// Writes a step whose record is `raw`; what the native form has no place for stays as it is there.
+pub(super) fn step<'o>(object: Object<'o>, attempt: &Attempt<'_>, raw: Option<&str>) -> Object<'o> {
     let recorded = Recorded::of(raw);
     let read = raw.and_then(step_as_read);
     let known = read.is_some();
     let read = read.unwrap_or_default();
-    let mut step = Step { object: Object::open(out), recorded };
+    let mut step = Step { object, recorded };
     let text = |step: &mut Step<'_, '_>,
                 key: &str,
                 is: &Option<Cow<'_, str>>,
@@ -302,7 +311,7 @@ fn step(out: &mut String, attempt: &Attempt<'_>) {
     for (key, value) in &recorded.0 {
         object.json(key, value.get());
     }
-    object.close();
+    object
 }
 
 fn number(step: &mut Step<'_, '_>, key: &str, known: bool, is: Option<f64>, was: Option<f64>) {

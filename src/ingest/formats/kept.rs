@@ -113,7 +113,7 @@ pub(super) fn run(run: Trajectory<'_>) -> Trajectory<'static> {
 }
 
 /// An attempt without a borrow.
-fn attempt(attempt: Attempt<'_>) -> Attempt<'static> {
+pub(super) fn attempt(attempt: Attempt<'_>) -> Attempt<'static> {
     Attempt {
         step_id: attempt.step_id.map(owned),
         node_id: attempt.node_id.map(owned),

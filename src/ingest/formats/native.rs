@@ -277,6 +277,13 @@ pub fn step_as_read(text: &str) -> Option<Attempt<'_>> {
     attempts.pop().filter(|_| attempts.is_empty()).filter(|_| !nests(text))
 }
 
+/// The run that a native run without its `steps` says; `None` where that cannot be read.
+pub(super) fn head_as_read(text: &str) -> Option<Trajectory<'_>> {
+    let mut wire: WireRun<'_> = serde_json::from_str(text).ok()?;
+    wire.steps = Some(Steps(Ok(Vec::new())));
+    wire.into_trajectory(Place::default()).ok()
+}
+
 fn nests(step: &str) -> bool {
     !nested_texts(Some(step)).is_empty()
 }

@@ -4,9 +4,11 @@
 //! it refers to, embedded or in files beside it. Steps that were copied as context are skipped, and a
 //! document that is there twice counts once. What a step says is read in `wire`. A subagent whose
 //! parent is not among the inputs is a run by itself. ATIF has no outcome and no field for errors:
-//! outcomes are joined from the trial's result, errors are read from texts and marked so.
+//! outcomes are joined from the trial's result, errors are read from texts and marked so. What our own
+//! `convert` says beside is read back.
 //! Refuses: sums at the end of a trajectory where steps record their own usage.
 
+mod own;
 mod step;
 mod wire;
 
@@ -19,7 +21,7 @@ use super::transcript::Transcript;
 use super::{Assembler, Fate, Format, Parsed, Probe, Reader, Record};
 use crate::config::ReadOptions;
 use crate::ingest::assemble::tally::Tally;
-use crate::model::{Final, Issue, Severity, Stamp, Trajectory};
+use crate::model::{Attempt, Final, Issue, Severity, Stamp, Trajectory};
 use wire::{Document, Happened};
 
 /// Trajectories in ATIF.
@@ -181,6 +183,9 @@ impl Links {
     }
 }
 
+/// Attempts that stand for those that were read, with the place of the first.
+type MadeOf = Vec<(usize, Vec<Attempt<'static>>)>;
+
 /// Builds one run of the documents that belong to it.
 struct Parts<'p> {
     documents: &'p mut Vec<Option<Document>>,
@@ -198,6 +203,8 @@ impl Parts<'_> {
         let first = self.documents.get_mut(at)?.take()?;
         let mut transcript = Transcript::new(first.place, options);
         let mut run = first.head();
+        let own = first.own.clone();
+        let mut made_of = MadeOf::new();
         let (mut stamps, mut last, mut total) = (Vec::new(), None, first.total);
         let mut current = Some((at, first));
         let mut pieces = 0;
@@ -206,7 +213,7 @@ impl Parts<'_> {
             // The sums of a continuation include what came before it.
             total = document.total.or(total);
             last = document.cost.or(last);
-            self.add(document, &mut transcript, &mut stamps, &mut run, 0);
+            self.add(document, &mut transcript, &mut made_of, &mut stamps, &mut run, 0);
             current = self
                 .links
                 .next
@@ -214,6 +221,16 @@ impl Parts<'_> {
                 .and_then(|next| Some((*next, self.documents.get_mut(*next)?.take()?)));
         }
         run.attempts = transcript.finish(issues);
+        for (from, own) in made_of {
+            let read = run.attempts.iter_mut().skip(from);
+            for (attempt, own) in read.zip(own) {
+                let raw = attempt.raw.take();
+                *attempt = Attempt { raw, ..own };
+            }
+        }
+        if let Some(own) = own {
+            return Some(Trajectory { place: run.place, attempts: run.attempts, ..own });
+        }
         run.tokens = total;
         run.cost_usd = last;
         run.started_at = stamps.first().cloned().map(Stamp::into_owned);
@@ -229,6 +246,7 @@ impl Parts<'_> {
         &mut self,
         document: Document,
         transcript: &mut Transcript<'static>,
+        made_of: &mut MadeOf,
         stamps: &mut Vec<Stamp<'static>>,
         run: &mut Trajectory<'static>,
         depth: usize,
@@ -247,7 +265,8 @@ impl Parts<'_> {
                                 Final::Json(object(&[("output", Some(&quoted(words)))]).into());
                         }
                     }
-                    step.add(transcript);
+                    let from = transcript.len();
+                    made_of.extend(step.add(transcript).map(|own| (from, own)));
                 }
                 Happened::Subagents(references) => {
                     for reference in references {
@@ -261,7 +280,7 @@ impl Parts<'_> {
                         };
                         match found {
                             Some(found) if depth < DEEPEST => {
-                                self.add(found, transcript, stamps, run, depth + 1);
+                                self.add(found, transcript, made_of, stamps, run, depth + 1);
                             }
                             _ => {
                                 let rule = "subagents whose trajectories are not among the inputs";
@@ -276,7 +295,7 @@ impl Parts<'_> {
         // What no step refers to ran too.
         for (_, found) in embedded {
             if depth < DEEPEST {
-                self.add(found, transcript, stamps, run, depth + 1);
+                self.add(found, transcript, made_of, stamps, run, depth + 1);
             }
         }
     }

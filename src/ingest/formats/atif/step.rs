@@ -5,20 +5,23 @@
 //! `ERROR` or `Error:` or says that the answer could not be parsed. An agent's observation without a
 //! call is one action whose call stands in the text of its message.
 
+use std::collections::HashSet;
+
 use serde_json::value::RawValue;
 
 use super::super::coding::{edge_exit_code, message};
 use super::super::evidence::{exception_class, exit_error, flagged_error};
 use super::super::raw::{label, number, raw_fields, read as value, text};
 use super::super::transcript::{Answer, Call, Transcript, Turn};
-use super::wire::{Happened, Reference, own, tokens};
-use crate::model::{ErrorInfo, ErrorOrigin, Stamp};
+use super::own;
+use super::wire::{Happened, Reference, owned, tokens};
+use crate::model::{Attempt, ErrorInfo, ErrorOrigin, Stamp};
 
 raw_fields! {
     /// One step.
     WireStep {
         timestamp, source, message, tool_calls, observation, metrics, is_copied_context,
-        llm_call_count,
+        llm_call_count, extra,
     }
 }
 raw_fields! {
@@ -58,11 +61,19 @@ pub(super) struct Step {
     turn: Option<Turn<'static>>,
     calls: Vec<Call<'static>>,
     answers: Vec<Answer<'static>>,
+    /// The attempts that this step was made of, where it says so.
+    own: Option<Vec<Attempt<'static>>>,
 }
 
 impl Step {
-    /// Adds its turn, calls and results.
-    pub(super) fn add(self, transcript: &mut Transcript<'static>) {
+    /// Adds its turn, calls and results. Gives back the attempts that stand for them, where the step
+    /// says what it was made of.
+    pub(super) fn add(
+        mut self,
+        transcript: &mut Transcript<'static>,
+    ) -> Option<Vec<Attempt<'static>>> {
+        let own = self.own.take();
+        let before = transcript.len();
         if let Some(turn) = self.turn {
             transcript.turn(turn);
         }
@@ -72,11 +83,25 @@ impl Step {
         for answer in self.answers {
             transcript.answer(answer);
         }
+        own.filter(|own| transcript.len() - before == own.len())
+    }
+
+    /// Takes what this step was made of. It has a turn only if that had one, and its calls without a
+    /// result ended as that says.
+    fn made_of(&mut self, own: Vec<Attempt<'static>>) {
+        if !own.first().is_some_and(|first| first.turn) {
+            self.turn = None;
+        }
+        let answered: HashSet<_> = self.answers.iter().map(|answer| answer.id.clone()).collect();
+        for call in self.calls.iter().filter(|call| !answered.contains(&call.id)) {
+            self.answers.push(Answer { id: call.id.clone(), ..Answer::default() });
+        }
+        self.own = Some(own);
     }
 }
 
-/// Adds what happened in a step.
-pub(super) fn add_step(wire: &WireStep<'_>, steps: &mut Vec<Happened>) {
+/// Adds what happened in a step; `is_own` where its document says what run it was made of.
+pub(super) fn add_step(wire: &WireStep<'_>, is_own: bool, steps: &mut Vec<Happened>) {
     let observation = wire.observation.and_then(value::<Observation<'_>>).unwrap_or_default();
     let outcomes = observation.results.and_then(value::<Vec<Outcome<'_>>>).unwrap_or_default();
     let agents = wire.source.and_then(text).is_some_and(|source| source == "agent");
@@ -85,15 +110,18 @@ pub(super) fn add_step(wire: &WireStep<'_>, steps: &mut Vec<Happened>) {
         .filter_map(|outcome| outcome.subagent_trajectory_ref)
         .flat_map(|raw| value::<Vec<WireReference<'_>>>(raw).unwrap_or_default())
         .map(|wire| Reference {
-            trajectory: own(wire.trajectory_id),
-            session: own(wire.session_id),
-            path: own(wire.trajectory_path),
+            trajectory: owned(wire.trajectory_id),
+            session: owned(wire.session_id),
+            path: owned(wire.trajectory_path),
         })
         .collect();
-    let stamp = own(wire.timestamp).map(|stamp| Stamp::Text(stamp.into()));
+    let stamp = owned(wire.timestamp).map(|stamp| Stamp::Text(stamp.into()));
     let mut step = Step { stamp, ..Step::default() };
     if agents {
         agents_step(wire, &outcomes, &mut step);
+        if let Some(own) = own::attempts(wire.extra).filter(|_| is_own) {
+            step.made_of(own);
+        }
     }
     steps.push(Happened::Step(Box::new(step)));
     if !references.is_empty() {
@@ -121,8 +149,8 @@ fn agents_step(wire: &WireStep<'_>, outcomes: &[Outcome<'_>], step: &mut Step) {
     let calls = wire.tool_calls.and_then(value::<Vec<WireCall<'_>>>).unwrap_or_default();
     for call in &calls {
         step.calls.push(Call {
-            id: own(call.tool_call_id).map(Into::into),
-            name: own(call.function_name).map(Into::into),
+            id: owned(call.tool_call_id).map(Into::into),
+            name: owned(call.function_name).map(Into::into),
             arguments: call.arguments.map(|raw| raw.get().to_owned().into()),
             at: step.stamp.clone(),
             ..Call::default()
@@ -149,10 +177,10 @@ fn agents_step(wire: &WireStep<'_>, outcomes: &[Outcome<'_>], step: &mut Step) {
 /// Gives each call its result: by id, and what has none in order; one text for several calls is the
 /// result of the last, and the others ended too.
 fn answers(calls: &[WireCall<'_>], outcomes: &[Outcome<'_>], step: &mut Step) {
-    let mut open: Vec<Option<String>> = calls.iter().map(|call| own(call.tool_call_id)).collect();
+    let mut open: Vec<Option<String>> = calls.iter().map(|call| owned(call.tool_call_id)).collect();
     let mut nameless = Vec::new();
     for outcome in outcomes {
-        let id = own(outcome.source_call_id);
+        let id = owned(outcome.source_call_id);
         match id.as_ref().and_then(|id| open.iter().position(|have| have.as_ref() == Some(id))) {
             Some(at) => {
                 open.remove(at);

@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 
 use super::super::raw::{is_true, label, number, raw_fields, read as value};
 use super::super::{Record, Refusal};
+use super::own;
 use super::step::{Step, WireStep, add_step};
 use crate::ingest::assemble::tally::Tally;
 use crate::model::{Final, Place, Severity, Tokens, Trajectory};
@@ -16,7 +17,7 @@ raw_fields! {
     /// A document.
     Wire {
         session_id, trajectory_id, agent, steps, final_metrics, continued_trajectory_ref,
-        subagent_trajectories,
+        subagent_trajectories, extra,
     }
 }
 raw_fields! {
@@ -45,6 +46,8 @@ pub(super) struct Document {
     pub(super) embedded: Vec<(Vec<String>, Document)>,
     pub(super) total: Option<Tokens>,
     pub(super) cost: Option<f64>,
+    /// The run that this document was made of, where it says so.
+    pub(super) own: Option<Trajectory<'static>>,
     /// Name, version and model of the agent, and the session of its parent.
     pub(super) agent: [Option<String>; 4],
 }
@@ -113,7 +116,7 @@ impl Document {
 }
 
 /// A simple value as text.
-pub(super) fn own(raw: Option<&RawValue>) -> Option<String> {
+pub(super) fn owned(raw: Option<&RawValue>) -> Option<String> {
     raw.and_then(label).map(|text| text.into_owned())
 }
 
@@ -141,20 +144,21 @@ fn document(
     let mut document = Document {
         path: record.path.to_owned(),
         place: record.place,
-        session: own(wire.session_id),
-        trajectory: own(wire.trajectory_id),
-        continued: own(wire.continued_trajectory_ref),
+        session: owned(wire.session_id),
+        trajectory: owned(wire.trajectory_id),
+        continued: owned(wire.continued_trajectory_ref),
         total: tokens([
             sums.total_prompt_tokens,
             sums.total_completion_tokens,
             sums.total_cached_tokens,
         ]),
+        own: own::head(wire.extra),
         cost: sums.total_cost_usd.and_then(number).filter(|cost| *cost > 0.0),
         agent: [
-            own(agent.name),
-            own(agent.version),
-            own(agent.model_name),
-            own(extra.parent_session_id),
+            owned(agent.name),
+            owned(agent.version),
+            owned(agent.model_name),
+            owned(extra.parent_session_id),
         ],
         ..Document::default()
     };
@@ -164,7 +168,7 @@ fn document(
             copied += 1;
             continue;
         }
-        add_step(step, &mut document.steps);
+        add_step(step, document.own.is_some(), &mut document.steps);
     }
     let rule = "steps that were copied as context are not counted again";
     tally.add("copied_context", Severity::Note, record.place, rule, copied);
