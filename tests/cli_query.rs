@@ -153,3 +153,65 @@ fn implied_attempts_turns_and_runs_without_steps() {
     assert_eq!(rows(types, &tau, &[]), json!([{"type": "tool"}]));
     assert_eq!(rows(types, &tau, &["-c", &config]), json!([{"type": "llm"}, {"type": "tool"}]));
 }
+
+#[test]
+fn a_secret_in_a_tag_is_masked_in_the_parquet_of_analyze() {
+    let folder = Folder::new();
+    let secret = format!("sk-{}", "Ab1".repeat(14));
+    let path = folder.file("x.json", json!({"run_id": secret, "steps": []}).to_string());
+    let parquet = folder.at("x.parquet");
+    assert_eq!(run(&["analyze", &path, "-o", &parquet, "-q"]).code, 0);
+    let bytes = std::fs::read(parquet).unwrap();
+    assert!(!bytes.windows(6).any(|six| six == b"Ab1Ab1"));
+    assert!(bytes.windows(6).any(|six| six == b"masked"));
+}
+
+#[test]
+fn a_text_that_two_parsers_end_in_two_places_is_not_run() {
+    query(r"SELECT E'a\'' , * FROM read_csv('/etc/passwd')", &[]).refused(2, &["`E'`"]);
+    query(r"SELECT 'a\'' , * FROM read_csv('/etc/passwd') --'", &[]).refused(2, &[r"`\'`"]);
+    let ran = query("SELECT run FROM runs WHERE task_id = 'e' OR task_id = 'x' LIMIT 1", &[]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+}
+
+#[test]
+fn statements_of_a_megabyte_and_of_a_thousand_joins_are_refused_at_once() {
+    let start = std::time::Instant::now();
+    // Longer than a word of a command line may be on Linux where it is not shortened.
+    query(&format!("SELECT '{}'", "x".repeat(100_000)), &[]).refused(2, &["at most 20000"]);
+    let joins = " JOIN runs USING (run)".repeat(900);
+    query(&format!("SELECT * FROM runs{joins}"), &[]).refused(2, &["900 operators"]);
+    let crossed = ", runs".repeat(2_000);
+    let ran = query(&format!("SELECT 1 FROM runs{crossed}"), &[]);
+    assert_eq!(ran.code, 2, "{ran:?}");
+    assert!(start.elapsed().as_secs() < 60);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_standard_output_is_an_error() {
+    for output in ["table", "json", "ndjson", "csv", "markdown"] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let path = fixture("native/support-flow.ndjson");
+        let mut command = agenteval();
+        command.args(["query", "SELECT * FROM steps", &path, "-q", "--output", output]);
+        let ran = command.stdout(full).output().unwrap();
+        assert_eq!(ran.status.code(), Some(2), "{output}: {ran:?}");
+    }
+}
+
+#[test]
+fn a_parquet_file_that_waits_for_results_is_not_read_as_text() {
+    let folder = Folder::new();
+    let parquet = folder.at("x.parquet");
+    // Rows that look like trajectories which results may lie beside, and more than one block of them.
+    let sql = "SELECT 'ATIF-v1.6' AS schema_version, a.* FROM steps a CROSS JOIN runs b";
+    assert_eq!(query(sql, &["-o", &parquet]).code, 0);
+    let rows = query("SELECT COUNT(*) AS n FROM steps a CROSS JOIN runs b", &["--output", "json"]);
+    let ran = run(&["inspect", &parquet, &fixture("harbor/job"), "--output", "json"]);
+    let report = ran.json();
+    let file = report["inputs"].as_array().unwrap().iter().find(|input| input["path"] == parquet);
+    let file = file.unwrap_or_else(|| panic!("{ran:?}"));
+    assert_eq!(file["format"], "atif", "{file}");
+    assert_eq!(file["records"], rows.json()[0]["n"], "{file}");
+}

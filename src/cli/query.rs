@@ -36,11 +36,7 @@ pub(super) fn run(args: &Query, global: &Global) -> Outcome {
     let runs = table::runs(&set.rows).map_err(fail)?;
     let rows = set.rows.iter().zip(attempts.iter().map(Vec::as_slice));
     let steps = table::steps(rows).map_err(fail)?;
-    // A fault of the library in somebody's SQL is told as a fault of the SQL, in one line.
-    let hook = std::panic::take_hook();
-    std::panic::set_hook(Box::new(|_| {}));
     let result = table::query(&args.sql, runs, steps);
-    std::panic::set_hook(hook);
     let frame = result.map_err(|why| Failure::usage(why.to_string()))?;
     let grid = frame.grid().map_err(fail)?;
     let forms = Forms {
@@ -65,11 +61,13 @@ pub(super) fn run(_: &Query, _: &Global) -> Outcome {
     Err(Failure::usage(WITHOUT))
 }
 
-/// The table `runs` as a Parquet file.
+/// The table `runs` as a Parquet file, its secrets masked as in every other output.
 #[cfg(feature = "tables")]
 pub(super) fn runs_parquet(rows: &[RunRow]) -> Result<Vec<u8>, Failure> {
-    let frame = crate::table::runs(rows).and_then(crate::table::Frame::parquet);
-    frame.map_err(|error| Failure::usage(error.to_string()))
+    use crate::table::Frame;
+
+    let frame = crate::table::runs(rows).and_then(Frame::masked);
+    frame.and_then(Frame::parquet).map_err(|error| Failure::usage(error.to_string()))
 }
 
 /// The table `runs` as a Parquet file.
