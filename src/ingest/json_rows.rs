@@ -141,7 +141,8 @@ impl<V: Visitor> Session<'_, V> {
         match rows {
             Ok(lines) => {
                 let lines = Box::new(std::io::Cursor::new(lines));
-                self.stream(lines, path, named, Again::of(path))
+                // By its path the file would be had as Parquet again, not as these lines.
+                self.stream(lines, path, named, Again::Never)
             }
             Err(reason) if named => Err(ReadError::Unrecognised { path: path.to_owned(), reason }),
             Err(reason) => self.cannot_read(path, reason),

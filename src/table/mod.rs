@@ -13,6 +13,8 @@ mod parquet;
 #[cfg(feature = "tables")]
 mod query;
 #[cfg(feature = "tables")]
+mod quiet;
+#[cfg(feature = "tables")]
 mod runs;
 #[cfg(feature = "tables")]
 mod statement;

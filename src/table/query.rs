@@ -7,6 +7,7 @@ use polars::sql::SQLContext;
 use polars_io::prelude::ParquetWriter;
 
 use super::grid::{Cell, Grid};
+use super::quiet::quietly;
 use super::{order, statement};
 use crate::model::{mask, nearest};
 
@@ -136,9 +137,12 @@ pub fn query(sql: &str, runs: Frame, steps: Frame) -> Result<Frame, QueryError> 
         let plan = context.execute(sql)?;
         LazyFrame::from(order::kept(&plan.logical_plan)).collect()
     };
-    let result = std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, run);
-        thread.map(std::thread::ScopedJoinHandle::join)
+    // A fault of the library in somebody's SQL is told as a fault of the SQL, in one line.
+    let result = quietly(|| {
+        std::thread::scope(|scope| {
+            let thread = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, run);
+            thread.map(std::thread::ScopedJoinHandle::join)
+        })
     });
     match result {
         Ok(Ok(Ok(frame))) => Ok(Frame(frame)),
