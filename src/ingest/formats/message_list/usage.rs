@@ -1,7 +1,8 @@
 //! Tokens of one request, in the spelling of any of the APIs.
 //!
 //! Owns which counts are parts of others: OpenAI's and Vercel's input includes what a cache gave,
-//! Anthropic's does not; reasoning is a part of the output everywhere. Refuses sums over requests.
+//! Anthropic's does not, and gateways write Anthropic's names of caches beside OpenAI's whole input;
+//! reasoning is a part of the output everywhere. Refuses sums over requests.
 
 use serde_json::value::RawValue;
 
@@ -45,8 +46,12 @@ pub(in crate::ingest::formats) fn tokens(raw: &RawValue) -> Option<Tokens> {
         let total = first(&[usage.total_tokens, usage.total_camel])?;
         return Some(Tokens { unsplit: total, ..Tokens::default() });
     }
+    // The cache stands beside the input in the form alone in which it is named so.
+    let whole = first(&[usage.prompt_tokens]).is_some()
+        || (first(&[usage.input_tokens]).is_none()
+            && first(&[usage.prompt_camel, usage.input_camel]).is_some());
     let (input, output) = (input.unwrap_or(0.0), output.unwrap_or(0.0));
-    if apart_read.is_some() || apart_write.is_some() {
+    if !whole && (apart_read.is_some() || apart_write.is_some()) {
         let (cache_read, cache_write) = (apart_read.unwrap_or(0.0), apart_write.unwrap_or(0.0));
         return Some(Tokens { input, cache_read, cache_write, output, unsplit: 0.0 });
     }
@@ -54,8 +59,9 @@ pub(in crate::ingest::formats) fn tokens(raw: &RawValue) -> Option<Tokens> {
         [usage.prompt_tokens_details, usage.input_tokens_details, usage.input_details_camel];
     let details = details.into_iter().flatten().find_map(read::<Details<'_>>).unwrap_or_default();
     let cached =
-        first(&[details.cached_tokens, details.cache_read, usage.cached_camel]).unwrap_or(0.0);
-    let written = first(&[details.cache_write]).unwrap_or(0.0);
+        [apart_read, first(&[details.cached_tokens, details.cache_read, usage.cached_camel])];
+    let cached = cached.into_iter().flatten().fold(0.0, f64::max);
+    let written = apart_write.or_else(|| first(&[details.cache_write])).unwrap_or(0.0);
     // A part cannot be larger than its whole.
     let cache_read = cached.min(input);
     let cache_write = written.min(input - cache_read);
@@ -71,6 +77,25 @@ mod tests {
     fn split(usage: &str) -> Option<(f64, f64, f64, f64, f64)> {
         let raw: Box<RawValue> = serde_json::from_str(usage).expect("JSON");
         tokens(&raw).map(|t| (t.input, t.cache_read, t.cache_write, t.output, t.unsplit))
+    }
+
+    #[test]
+    fn a_gateway_that_names_the_cache_as_anthropic_does_counts_it_once() {
+        let gateway = |input: &str| {
+            let rest = r#""completion_tokens":20,"cache_read_input_tokens":900}"#;
+            split(&format!("{{{input},{rest}"))
+        };
+        let once = Some((100.0, 900.0, 0.0, 20.0, 0.0));
+        assert_eq!(gateway(r#""prompt_tokens":1000"#), once);
+        assert_eq!(gateway(r#""promptTokens":1000"#), once);
+        assert_eq!(
+            gateway(r#""prompt_tokens":1000,"prompt_tokens_details":{"cached_tokens":900}"#),
+            once
+        );
+        let written = gateway(r#""prompt_tokens":1000,"cache_creation_input_tokens":60"#);
+        assert_eq!(written, Some((40.0, 900.0, 60.0, 20.0, 0.0)));
+        let beside = gateway(r#""input_tokens":1000"#);
+        assert_eq!(beside, Some((1000.0, 900.0, 0.0, 20.0, 0.0)));
     }
 
     #[test]
