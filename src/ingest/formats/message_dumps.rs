@@ -6,7 +6,7 @@
 //! [`Dialect`] does.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
@@ -49,13 +49,16 @@ pub(crate) struct Listed<'r> {
     pub(crate) ids: Vec<u64>,
 }
 
+/// Runs with one first message among which a copy is looked for: a prompt may open every run.
+const BRANCHES: usize = 64;
+
 /// Collects lists.
 pub(crate) struct MessageLists {
     dialect: Dialect,
     options: ReadOptions,
     runs: Vec<(Trajectory<'static>, Vec<u64>)>,
-    /// The run that begins with a message, by the message's id.
-    by_first: HashMap<u64, usize>,
+    /// The last runs that begin with a message, by the message's id.
+    by_first: HashMap<u64, VecDeque<usize>>,
     /// Messages that stand alone, by file, and where the first of them stands.
     loose: BTreeMap<u32, (Place, Vec<Box<RawValue>>)>,
     issues: Vec<Issue>,
@@ -170,21 +173,24 @@ impl MessageLists {
             self.runs.push((kept::run(run), ids));
             return true;
         };
-        if let Some(at) = self.by_first.get(&first)
-            && let Some((known, known_ids)) = self.runs.get_mut(*at)
-        {
-            let longer = ids.len() > known_ids.len();
+        let branches = self.by_first.entry(first).or_default();
+        for at in branches.iter().rev() {
+            let Some((known, known_ids)) = self.runs.get_mut(*at) else { continue };
             let shared = ids.len().min(known_ids.len());
-            if ids.get(..shared) == known_ids.get(..shared) {
-                if longer {
-                    let place = known.place;
-                    *known = Trajectory { place, ..kept::run(run) };
-                    *known_ids = ids;
-                }
-                return false;
+            if ids.get(..shared) != known_ids.get(..shared) {
+                continue;
             }
+            if ids.len() > known_ids.len() {
+                let place = known.place;
+                *known = Trajectory { place, ..kept::run(run) };
+                *known_ids = ids;
+            }
+            return false;
         }
-        self.by_first.insert(first, self.runs.len());
+        if branches.len() == BRANCHES {
+            branches.pop_front();
+        }
+        branches.push_back(self.runs.len());
         self.runs.push((kept::run(run), ids));
         true
     }
