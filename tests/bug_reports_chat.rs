@@ -163,3 +163,15 @@ fn arguments_that_are_no_json_are_no_step_or_lose_the_whole_run() {
     let nan = br#"[{"type":"function_call","call_id":"a","name":"f","arguments":"{\"x\": NaN}"},{"type":"function_call_output","call_id":"a","output":"3"}]"#;
     assert_eq!(told(&one(&OPENAI_RESPONSES, nan)), "f ok", "NaN is read by those who run the call");
 }
+
+#[test]
+fn a_file_that_speaks_of_an_exit_code_is_no_failed_call() {
+    for result in [
+        "# usage\nfails with exit code 2",
+        "exit code 2 means misuse",
+        "text\nthe tests end with exit code 1",
+    ] {
+        all_tell(&json!(result), "f ok");
+    }
+    all_tell(&json!("no such file\n[Command failed with exit code 2]"), "f exit_code/ExitCode");
+}

@@ -42,25 +42,56 @@ pub(crate) fn flagged_error(result: &str) -> Option<ErrorInfo<'static>> {
 }
 
 /// The phrases behind which harnesses of shells write the exit code, in lower case.
-const EXIT_PHRASES: [&str; 7] = [
-    "exit code: ",
-    "exit code ",
-    "exited with code ",
-    "exit status ",
-    "exit status: ",
-    "<returncode>",
-    "[exit code: ",
+const EXIT_PHRASES: [&str; 6] =
+    ["exit code: ", "exit code ", "exit status: ", "exit status ", "returncode>", "code "];
+
+/// What may stand in front of the phrase, in this order, beside brackets.
+const EXIT_SUBJECTS: [&str; 4] = ["the command ", "the process ", "command ", "process "];
+const EXIT_VERBS: [&str; 8] = [
+    "exited with ",
+    "finished with ",
+    "completed with ",
+    "failed with ",
+    "succeeded with ",
+    "ended with ",
+    "terminated with ",
+    "returned ",
 ];
 
-/// The exit code that a text names, by the last such phrase that stands in it.
+/// Bytes of the longest line that is looked at: one that tells of an exit code alone is short.
+const LONGEST_EXIT: usize = 120;
+
+/// The exit code that a line names, which says nothing else: what a file or a page says of exit
+/// codes stands inside of a sentence. Of several lines, the first counts.
 pub(crate) fn exit_code(text: &str) -> Option<i64> {
-    let lower = text.to_ascii_lowercase();
-    let behind = EXIT_PHRASES
-        .iter()
-        .filter_map(|phrase| lower.rfind(phrase).map(|at| at + phrase.len()))
-        .filter(|&at| leading_number(&lower[at..]).is_some())
-        .max()?;
-    leading_number(&lower[behind..])
+    let line = text.trim_start().lines().next()?.trim_end();
+    let told = |rest: &str| {
+        let code = leading_number(rest)?;
+        let behind = rest.trim_start_matches('-').trim_start_matches(|c: char| c.is_ascii_digit());
+        let behind = behind.strip_prefix("</returncode>").unwrap_or(behind);
+        let more = behind.bytes().any(|byte| !(byte.is_ascii_punctuation() || byte == b' '));
+        (!more).then_some(code)
+    };
+    // The command may have several lines, of which this is the last.
+    if let Some((_, rest)) = line.rsplit_once("` executed with exit code ") {
+        return told(rest);
+    }
+    let line = line.trim_start_matches(['[', '(', '<', ' ']);
+    if line.len() > LONGEST_EXIT {
+        return None;
+    }
+    let lower = line.to_ascii_lowercase();
+    let lower = lower.as_str();
+    let subject = EXIT_SUBJECTS.iter().find_map(|start| lower.strip_prefix(start));
+    let rest = subject.unwrap_or(lower);
+    let verb = EXIT_VERBS.iter().find_map(|start| rest.strip_prefix(start));
+    let rest = verb.unwrap_or(rest);
+    let phrase = EXIT_PHRASES.iter().find(|phrase| rest.starts_with(**phrase))?;
+    // A code alone may be of anything; one with which something exited is this.
+    if *phrase == "code " && verb.is_none() {
+        return None;
+    }
+    told(rest.get(phrase.len()..)?)
 }
 
 fn leading_number(text: &str) -> Option<i64> {
@@ -118,6 +149,23 @@ mod tests {
         assert_eq!(exit_code("<returncode>0</returncode>"), Some(0));
         assert_eq!(exit_code("the exit code tells nothing"), None);
         assert_eq!(exit_code("exit code -9"), Some(-9));
+        assert_eq!(exit_code("[The command completed with exit code 1.]"), Some(1));
+        assert_eq!(exit_code("Command `ls x` executed with exit code 2."), Some(2));
+        assert_eq!(exit_code("(Command failed with exit status 2)"), Some(2));
+    }
+
+    #[test]
+    fn a_sentence_about_an_exit_code_is_none() {
+        for line in [
+            "# fails with exit code 2",
+            "fails with exit code 2",
+            "exit code 2 means misuse",
+            "Exit code: 3 of 4",
+            "code 7",
+            "exit code 1-2x",
+        ] {
+            assert_eq!(exit_code(line), None, "{line}");
+        }
     }
 
     #[test]
