@@ -401,3 +401,42 @@ fn every_real_file_is_of_its_format_and_every_record_ends_in_one_place() {
     }
     assert_eq!(seen, 20, "all of them");
 }
+
+#[test]
+fn a_resumed_session_costs_what_both_of_its_processes_did() {
+    let process = |nth: u32, cost: &str| {
+        format!(
+            r#"{{"type":"assistant","session_id":"s","parent_tool_use_id":null,"uuid":"a{nth}","message":{{"id":"m{nth}","role":"assistant","content":[{{"type":"tool_use","id":"t{nth}","name":"Bash","input":{{}}}}]}}}}
+{{"type":"result","subtype":"success","session_id":"s","is_error":false,"num_turns":1,"total_cost_usd":{cost},"duration_ms":1000,"usage":{{"input_tokens":10,"output_tokens":5}}}}"#
+        )
+    };
+    let (first, second) = (lines(&process(1, "0.5")), lines(&process(2, "0.25")));
+    let files = vec![
+        ("a.jsonl", first.clone()),
+        ("b.jsonl", second.clone()),
+        ("copy.jsonl", first.clone()),
+    ];
+    let (parsed, fates) = read(&CLAUDE_STREAM, &files);
+    let [run] = &parsed.runs[..] else { panic!("one run") };
+    assert_eq!((run.cost_usd, run.duration_ms), (Some(0.75), Some(2000.0)));
+    assert_eq!(tokens(run).map(|tokens| tokens.total()), Some(30.0));
+    assert_eq!(steps(run).len(), 2);
+    assert_eq!(fates.last(), Some(&Fate::Merged("same_result")));
+    // Within one process the last result holds the earlier ones.
+    let (parsed, _) = read(&CLAUDE_STREAM, &vec![("a.jsonl", [first, second].concat())]);
+    assert_eq!(parsed.runs[0].cost_usd, Some(0.25));
+    assert_eq!(count(&parsed, "earlier_results"), 1);
+}
+
+#[test]
+fn a_session_saved_as_a_document_and_as_a_stream_has_its_calls_once() {
+    let document = r#"{"sessionId":"garden-3","projectHash":"a","startTime":"2026-02-03T11:00:00.000Z","lastUpdated":"2026-02-03T11:00:09.000Z","messages":[{"id":"g-1","timestamp":"2026-02-03T11:00:01.000Z","type":"gemini","content":"I pick apples.","model":"gemini-test","toolCalls":[{"id":"s-1","name":"pick","args":{"tree":1},"status":"error","timestamp":"2026-02-03T11:00:03.000Z","result":[{"functionResponse":{"id":"s-1","name":"pick","response":{"error":"no ladder"}}}]}]}]}"#;
+    let stream = lines(&fixture("gemini-cli/stream.jsonl"));
+    let files = vec![("a.json", vec![document.to_owned()]), ("b.jsonl", stream)];
+    let (parsed, _) = read(&GEMINI_CLI, &files);
+    let [run] = &parsed.runs[..] else { panic!("one run") };
+    assert_eq!(steps(run).len(), 2, "of the stream only the call that no message holds");
+    assert_eq!(run.attempts.iter().filter(|attempt| attempt.turn).count(), 1);
+    assert_eq!(failed(run), 1);
+    assert!(count(&parsed, "events_told_by_messages") > 0);
+}

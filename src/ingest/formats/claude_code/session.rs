@@ -1,11 +1,12 @@
 //! The lines of one session, or of one sub-agent, made into a run.
 //!
 //! Owns joining: lines of one message are one turn whose usage counts once; a call and its
-//! result are joined by id in whatever order they stand. Refuses to judge: a call without a
+//! result are joined by id in whatever order they stand; a result without a call is a step without
+//! an input. Refuses to judge: a call without a
 //! result is neither passed nor failed, and a session that just stops is not unfinished.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::branches::Branches;
 use super::call::{Call, ToolResult};
@@ -284,13 +285,16 @@ fn attempts(parts: Vec<Part>, place: Place, tally: &mut Tally) -> Vec<Attempt<'s
     enum Slot {
         Turn(usize),
         Call(Call, Option<String>),
+        Answer(usize),
     }
-    let mut results: HashMap<String, ToolResult> = HashMap::new();
     let mut turns: Vec<Turn> = Vec::new();
     let mut turn_at: HashMap<String, usize> = HashMap::new();
-    let mut call_ids: HashMap<String, ()> = HashMap::new();
+    let mut call_ids: HashSet<String> = HashSet::new();
     let mut slots = Vec::new();
-    let (mut orphans, mut repeated) = (0, 0);
+    let mut repeated = 0;
+    // Results in the order in which they stand: one without a call is a step where it stands.
+    let mut answers: Vec<Option<ToolResult>> = Vec::new();
+    let mut answered: HashSet<String> = HashSet::new();
     for part in parts {
         if let Some(turn) = part.turn {
             let at = *turn_at.entry(turn.id.clone()).or_insert(turns.len());
@@ -302,7 +306,7 @@ fn attempts(parts: Vec<Part>, place: Place, tally: &mut Tally) -> Vec<Attempt<'s
         }
         for call in part.calls {
             // One message may be written again in full as it grows.
-            let new = call.id.as_ref().is_none_or(|id| call_ids.insert(id.clone(), ()).is_none());
+            let new = call.id.as_ref().is_none_or(|id| call_ids.insert(id.clone()));
             if new {
                 slots.push(Slot::Call(call, part.stamp.clone()));
             } else {
@@ -310,16 +314,22 @@ fn attempts(parts: Vec<Part>, place: Place, tally: &mut Tally) -> Vec<Attempt<'s
             }
         }
         for result in part.results {
-            match result.id.clone() {
-                Some(id) if results.contains_key(&id) => repeated += 1,
-                Some(id) => {
-                    results.insert(id, result);
-                }
-                None => orphans += 1,
+            if result.id.as_ref().is_some_and(|id| !answered.insert(id.clone())) {
+                repeated += 1;
+                continue;
             }
+            slots.push(Slot::Answer(answers.len()));
+            answers.push(Some(result));
         }
     }
-    let mut dangling = 0;
+    let mut results: HashMap<String, ToolResult> = HashMap::new();
+    for answer in &mut answers {
+        let id = answer.as_ref().and_then(|result| result.id.clone());
+        if let Some(id) = id.filter(|id| call_ids.contains(id)) {
+            results.extend(answer.take().map(|result| (id, result)));
+        }
+    }
+    let (mut dangling, mut orphans) = (0, 0);
     let mut turns: Vec<Option<Turn>> = turns.into_iter().map(Some).collect();
     let attempts = slots
         .into_iter()
@@ -330,13 +340,18 @@ fn attempts(parts: Vec<Part>, place: Place, tally: &mut Tally) -> Vec<Attempt<'s
                 dangling += u64::from(result.is_none());
                 Some(call.attempt(stamp, result))
             }
+            Slot::Answer(at) => {
+                let result = answers.get_mut(at)?.take()?;
+                orphans += 1;
+                let call = Call { id: result.id.clone(), name: None, input: None, raw: None };
+                Some(call.attempt(None, Some(result)))
+            }
         })
         .collect();
-    orphans += results.len() as u64;
     let rule = "calls without a result; they are neither passed nor failed";
     tally.add("dangling_calls", Severity::Warning, place, rule, dangling);
-    let rule = "results whose call is not in the input";
-    tally.add("orphan_results", Severity::Warning, place, rule, orphans);
+    let rule = "tool results that answer no recorded call are steps without an input";
+    tally.add("result_without_call", Severity::Note, place, rule, orphans);
     let rule = "calls and results written again under the same id; the first one counts";
     tally.add("repeated_blocks", Severity::Note, place, rule, repeated);
     attempts

@@ -1,15 +1,15 @@
 //! What `claude -p --output-format stream-json` and the Agent SDK print: one JSON message a line.
 //!
 //! Owns sessions and their ends. A run is a session, and one more per sub-agent (the messages with
-//! a `parent_tool_use_id`), as in `claude-code`. Tokens and cost are the session's own sums from its
-//! last `result`, because the usage on the messages is partial. Few lines have a time, so the order
+//! a `parent_tool_use_id`), as in `claude-code`. Tokens and cost are the session's own sums from the
+//! last `result` of each file, because the usage on the messages is partial. Few lines have a time, so the order
 //! of steps is that of the lines: a shuffled file keeps its counts, and loses which step was a
 //! retry. Refuses text between the lines, which is told line by line.
 
 mod session;
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -97,7 +97,7 @@ impl ClaudeStream {
                 models: Vec::new(),
                 labels: [None, None],
                 denials: Vec::new(),
-                ended: None,
+                ended: BTreeMap::new(),
                 words: None,
                 interrupted: false,
             });
@@ -160,13 +160,14 @@ impl ClaudeStream {
         }
         let denials: Vec<Denial<'_>> = line.denials.and_then(read).unwrap_or_default();
         session.denials.extend(denials.iter().map(|denial| (word(denial.id), word(denial.name))));
-        if session.ended.is_some() {
-            let rule = "results of a session before its last; the last one counts";
-            self.tally.count("earlier_results", Severity::Note, record.place, rule);
+        let (file, hash) = (record.place.file, xxh3_64(record.bytes.trim_ascii()));
+        // Older versions give a result no uuid by which a copy of the file is known.
+        if session.ended.iter().any(|(of, ended)| *of != file && ended.hash == hash) {
+            return Ok(Fate::Merged("same_result"));
         }
-        let ended = Ended::of(&line, subtype);
-        if let Some(session) = self.session(&id, None, record.place) {
-            session.ended = Some(ended);
+        if session.ended.insert(file, Ended::of(&line, subtype, hash)).is_some() {
+            let rule = "results of a session in a file before its last; the last one counts";
+            self.tally.count("earlier_results", Severity::Note, record.place, rule);
         }
         Ok(Fate::Used)
     }

@@ -1,9 +1,12 @@
 //! The lines of one session, or of one sub-agent in it, made into a run.
 //!
-//! Owns what a `result` says and what it decides: a `success` is an end and no outcome. Refuses the
+//! Owns what a `result` says and what it decides: a `success` is an end and no outcome. Within a
+//! file the last result counts, as its sums hold the earlier ones; those of several files are of
+//! several processes, and add up. Refuses the
 //! usage on messages, which is partial.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use super::super::agent_log::{Event, Extent, amount, attempts, delivered, word};
 use super::super::claude_code::wire;
@@ -32,6 +35,8 @@ pub(super) struct Ended {
     duration_ms: Option<f64>,
     turns: Option<f64>,
     output: Option<String>,
+    /// Hash of the line.
+    pub(super) hash: u64,
 }
 
 /// The lines of one session, or of one sub-agent in it.
@@ -46,13 +51,14 @@ pub(super) struct Session {
     /// Version and working directory.
     pub(super) labels: [Option<String>; 2],
     pub(super) denials: Vec<(Option<String>, Option<String>)>,
-    pub(super) ended: Option<Ended>,
+    /// The last result of each file, by the file: each is of a process of its own.
+    pub(super) ended: BTreeMap<u32, Ended>,
     pub(super) words: Option<String>,
     pub(super) interrupted: bool,
 }
 
 impl Ended {
-    pub(super) fn of(line: &Line<'_>, subtype: Option<String>) -> Self {
+    pub(super) fn of(line: &Line<'_>, subtype: Option<String>, hash: u64) -> Self {
         let models: Entries<'_> = line.model_usage.and_then(read).unwrap_or_default();
         let mut sum = Tokens::default();
         for used in models.0.iter().filter_map(|(_, used)| read::<Used<'_>>(used)) {
@@ -76,6 +82,30 @@ impl Ended {
             duration_ms: amount(line.duration_ms),
             turns: amount(line.num_turns),
             output: line.result.map(|result| result.get().to_owned()),
+            hash,
+        }
+    }
+
+    /// Goes on with the result of a later process: what was used adds up, how it ended is the later's.
+    fn then(self, later: Self) -> Self {
+        let sum = |one: Option<f64>, other: Option<f64>| match (one, other) {
+            (Some(one), Some(other)) => Some(one + other),
+            (one, other) => one.or(other),
+        };
+        let tokens = match (self.tokens, later.tokens) {
+            (Some(mut one), Some(other)) => {
+                one += other;
+                Some(one)
+            }
+            (one, other) => one.or(other),
+        };
+        Self {
+            tokens,
+            cost: sum(self.cost, later.cost),
+            duration_ms: sum(self.duration_ms, later.duration_ms),
+            turns: sum(self.turns, later.turns),
+            output: later.output.or(self.output),
+            ..later
         }
     }
 }
@@ -112,7 +142,7 @@ impl Session {
         let none = self.events.is_empty();
         run.attempts = attempts(self.events, self.place, raw, tally);
         let mut output = self.words.as_deref().map(quoted);
-        match self.ended {
+        match self.ended.into_values().reduce(Ended::then) {
             Some(ended) => {
                 // With `--output-format json` the result is all there is.
                 run.steps_unknown = none && ended.turns.is_some_and(|turns| turns > 0.0);

@@ -4,7 +4,8 @@
 //! place of all, and `$rewindTo` takes a message and all behind it away (all of them, where it
 //! names none). They work in the order of the lines, as Gemini CLI itself reads them; what is left
 //! is then put in order of time. The copies of a session in several files are one: for each
-//! message the copy that was updated last counts.
+//! message the copy that was updated last counts. A session that is there as messages and as a
+//! stream of events counts its messages; of the stream only the calls that no message holds.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -152,6 +153,7 @@ fn run(mut parts: Vec<Part>, raw: bool, tally: &mut Tally) -> Option<Trajectory<
         run.tags.extend(parent.map(|parent| (Cow::Borrowed("parent"), Cow::Owned(parent))));
     }
     run.tags.extend(kind.map(|kind| (Cow::Borrowed("kind"), Cow::Owned(kind))));
+    told_by_messages(&mut events, &messages, place, tally);
     let streams = events.any;
     let ended = events.ended.take();
     let (mut list, mut words) = match several {
@@ -206,6 +208,29 @@ fn copies_dropped(mut events: super::Events, place: Place, tally: &mut Tally) ->
     let dropped = (before - events.list.len()) as u64;
     tally.add("copied_events", Severity::Note, place, rule, dropped);
     events
+}
+
+/// Takes out of a stream what the messages of the same session tell: their calls with the results,
+/// and all turns, which have no id in a stream.
+fn told_by_messages(
+    events: &mut super::Events,
+    messages: &[Message],
+    place: Place,
+    tally: &mut Tally,
+) {
+    let turns = messages.iter().any(|message| message.is_model);
+    let calls = messages.iter().flat_map(|message| &message.calls);
+    let calls: HashSet<&str> = calls.filter_map(|(call, ..)| call.id.as_deref()).collect();
+    let told = |id: &Option<String>| id.as_deref().is_some_and(|id| calls.contains(id));
+    let before = events.list.len();
+    events.list.retain(|(event, _)| match &event.what {
+        What::Turn(_) => !turns,
+        What::Call(call) | What::Done(call, ..) => !told(&call.id),
+        What::Outcome(outcome) => !told(&outcome.id),
+    });
+    let rule = "events of a stream that the messages of the same session tell; they count once";
+    let dropped = (before - events.list.len()) as u64;
+    tally.add("events_told_by_messages", Severity::Note, place, rule, dropped);
 }
 
 /// Turns and calls of messages. A call that two messages hold counts once.
