@@ -3,11 +3,13 @@
 //! Owns `{model, service, task, runs: {"run-1": {...}}}` and the harness's own file of one run,
 //! whose outcome stands in `execution_result`. A run whose `success` is null counts as not
 //! completed, as in the benchmark's own pass rates, and is told apart. A run that another file
-//! holds word for word, under the same task and number, counts once. Refuses steps, of which
+//! holds with the same figures, under the same task and number, counts once; the number of a
+//! `meta.json` is that of its folder `run-N`. Refuses steps, of which
 //! these files give only a number (`final.turn_count`).
 
 use std::borrow::Cow;
 use std::collections::HashSet;
+use std::path::Path;
 
 use serde_json::value::RawValue;
 
@@ -16,7 +18,7 @@ use super::raw::{Entries, label, number, object, offset_in, quoted, raw_fields, 
 use super::{Assembler, Fate, Format, Parsed, Probe, Reader, Record, Refusal};
 use crate::config::ReadOptions;
 use crate::ingest::assemble::tally::Tally;
-use crate::model::{Final, Issue, Place, Severity, Stamp, Tokens, Trajectory, input_hash};
+use crate::model::{Final, Issue, Place, Severity, Stamp, Tokens, Trajectory};
 
 /// Results of MCPMark.
 pub const MCPMARK: Format = Format {
@@ -60,8 +62,8 @@ raw_fields! {
 #[derive(Default)]
 struct McpMark {
     runs: Vec<Trajectory<'static>>,
-    /// Task, number and text of each run.
-    seen: HashSet<(String, String, Option<u64>)>,
+    /// Task, number and figures of each run.
+    seen: HashSet<(String, String, String)>,
     issues: Vec<Issue>,
     tally: Tally,
 }
@@ -87,13 +89,13 @@ impl McpMark {
                     self.issues.push(Issue::rejected("unreadable_run", place, message));
                     continue;
                 };
-                let key = (whole.clone(), name.clone().into_owned(), input_hash(raw.get()));
-                if !self.seen.insert(key) {
+                let trial = trial(name);
+                if !self.seen.insert((whole.clone(), trial.clone().into_owned(), figures(&run))) {
                     copies += 1;
                     continue;
                 }
                 let mut trajectory = one(&run, place, &mut self.tally);
-                trajectory.trial = Some(trial(name));
+                trajectory.trial = Some(trial);
                 runs.push(trajectory);
             }
         } else if let Some(result) = root.execution_result {
@@ -101,10 +103,18 @@ impl McpMark {
             run.execution_time = root.agent_execution_time;
             run.token_usage = root.token_usage;
             run.turn_count = root.turn_count;
+            let trial = number_of(record.path);
+            let new = trial
+                .as_ref()
+                .is_none_or(|trial| self.seen.insert((whole, trial.clone(), figures(&run))));
+            if !new {
+                return Ok((0, 1));
+            }
             let mut trajectory = one(&run, record.place, &mut self.tally);
             let times: Times<'_> = root.time.and_then(read).unwrap_or_default();
             trajectory.started_at = times.start.and_then(stamp);
             trajectory.ended_at = times.end.and_then(stamp);
+            trajectory.trial = trial.map(Cow::Owned);
             runs.push(trajectory);
         } else {
             let message = "neither `runs` nor `execution_result` is there";
@@ -154,6 +164,25 @@ fn trial(name: Cow<'_, str>) -> Cow<'_, str> {
         Cow::Borrowed(name) => Cow::Borrowed(name.strip_prefix("run-").unwrap_or(name)),
         Cow::Owned(name) => Cow::Owned(name.strip_prefix("run-").unwrap_or(&name).to_owned()),
     }
+}
+
+/// The number of a run whose file stands in a folder `run-N`, next to its task's or above it.
+fn number_of(path: &Path) -> Option<String> {
+    let above = path.parent()?.components().rev().filter_map(|part| part.as_os_str().to_str());
+    let number = |name: &str| name.strip_prefix("run-").map(str::to_owned);
+    let is_number = |text: &String| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    above.take(3).find_map(|name| number(name).filter(is_number))
+}
+
+/// What both kinds of file say of a run, in one spelling: by it copies of the run are known.
+fn figures(run: &Run<'_>) -> String {
+    let success = run.success.map_or("null", |raw| raw.get().trim());
+    let reason = run.error_message.and_then(label).unwrap_or_default();
+    // Writers round seconds, and leave out counts.
+    let seconds = run.execution_time.and_then(number).map(f64::round);
+    let turns = run.turn_count.and_then(number);
+    let tokens = run.token_usage.and_then(tokens).map(|tokens| tokens.total());
+    format!("{success} {reason:?} {seconds:?} {turns:?} {tokens:?}")
 }
 
 fn one<'r>(run: &Run<'r>, place: Place, tally: &mut Tally) -> Trajectory<'r> {
