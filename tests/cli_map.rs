@@ -465,6 +465,35 @@ fn a_record_that_names_no_run_goes_where_it_can_only_belong() {
 }
 
 #[test]
+fn what_a_record_without_a_run_says_of_one_is_shared_out_or_told_as_lost() {
+    let mapping = json!({
+        "run": {"run_id": "r", "score": "score"},
+        "events": [
+            {"when": {"e": "begin"}, "is": "run_start"},
+            {"when": {"e": "x"}, "is": "step"},
+            {"when": {"e": "score"}, "is": "metric"},
+            {"when": {"e": "end"}, "is": "run_end", "run": {"status": "how"}},
+        ],
+        "step": {"name": "n"},
+    });
+    let read = Read::new(
+        &mapping,
+        &lines(&[
+            json!({"r": "1", "e": "begin"}),
+            json!({"e": "score", "score": 0.5}),
+            json!({"e": "end", "how": "failed"}),
+            json!({"r": "1", "e": "x", "n": "a"}),
+            json!({"r": "2", "e": "x", "n": "b"}),
+            json!({"e": "score", "score": 1.0}),
+        ]),
+    );
+    assert_eq!(read.counts(), [2, 2, 2]);
+    assert_eq!(read.inspect()["inputs"][0]["rejected_parts"], json!({"event_without_run": 1}));
+    let shown = read.run(&["show", "1"]).out;
+    assert!(shown.contains("failed") && shown.contains("0.5"), "{shown}");
+}
+
+#[test]
 fn a_table_is_read_by_its_columns_and_a_mapping_in_yaml_is_the_same() {
     let data = fixture("map/calls.csv");
     let [by_json, by_yaml] = ["json", "yaml"].map(|ending| {

@@ -59,6 +59,22 @@ pub(super) struct Head {
     pub(super) final_output: Option<String>,
 }
 
+impl Head {
+    /// Whether the record says nothing of its run.
+    pub(super) fn is_empty(&self) -> bool {
+        let numbers = [self.duration_ms, self.cost_usd];
+        let texts = self.texts.iter().chain([&self.output, &self.final_output]);
+        texts.into_iter().all(Option::is_none)
+            && self.tags.is_empty()
+            && numbers.iter().all(Option::is_none)
+            && self.score.is_none()
+            && self.success.is_none()
+            && self.tokens.is_none()
+            && self.started_at.is_none()
+            && self.ended_at.is_none()
+    }
+}
+
 /// The texts of a head, in the order of the fields of the run.
 pub(super) const RUN_ID: usize = 0;
 pub(super) const TASK_ID: usize = 1;

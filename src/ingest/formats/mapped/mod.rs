@@ -31,7 +31,7 @@ pub(in crate::ingest) use framing::{framing, is_table};
 use line::{LineIs, Partial};
 use missing::Missing;
 pub use missing::NEVER_MATCHED;
-use run::Run;
+use run::{Run, Said};
 
 /// What `--map` reads.
 pub const MAPPED: Format = Format {
@@ -216,7 +216,7 @@ impl Mapped {
         }
         let mut reading = Reading { mapping: &mapping, slots, place, notices: &mut self.notices };
         let head = reading.head(&rule.run, Some(rule.class));
-        let is_step = !matches!(rule.class, Class::RunStart | Class::RunEnd | Class::Metric);
+        let is_step = is_step(rule.class);
         let raw = (self.keeps_raw && is_step)
             .then(|| String::from_utf8_lossy(bytes).into_owned().into_boxed_str());
         let event = reading.event(&rule.step, rule.class, raw);
@@ -226,7 +226,11 @@ impl Mapped {
         let at = of.unwrap_or_else(|| self.run(key, place));
         let told = (event.order, place);
         let Some(run) = self.runs.get_mut(at) else { return Took::Used };
-        run.tell(told, Some(rule.class), head);
+        if run.key.is_some() || of.is_some() {
+            run.tell(told, Some(rule.class), head);
+        } else if !is_step || !head.is_empty() {
+            run.said.push(Said { told, class: rule.class, head });
+        }
         if !is_step {
             return Took::Used;
         }
@@ -267,52 +271,75 @@ impl Mapped {
         let runs = std::mem::take(&mut self.runs);
         let mut taken: Vec<Option<Run>> = runs.into_iter().map(Some).collect();
         for (file, at) in std::mem::take(&mut self.nameless) {
-            let Some(named) = self.named.get(&file) else { continue };
-            let Some(run) = taken.get_mut(at).and_then(Option::take) else { continue };
-            match named.first().filter(|_| named.len() == 1) {
-                Some(only) => {
-                    if let Some(owner) = taken.get_mut(*only).and_then(Option::as_mut) {
-                        owner.adopt(run);
-                    }
-                }
-                None => parsed.issues.extend(share_out(run.events, named, &mut taken)),
+            let Some(mut run) = taken.get_mut(at).and_then(Option::take) else { continue };
+            let named = self.named.get(&file);
+            if let Some(several) = named.filter(|named| named.len() > 1) {
+                parsed.issues.extend(share_out(run, several, &mut taken));
+                continue;
+            }
+            let only = named.and_then(|named| named.first());
+            if let Some(owner) = only.and_then(|only| taken.get_mut(*only)?.as_mut()) {
+                owner.adopt(run);
+                continue;
+            }
+            run.own();
+            if let Some(slot) = taken.get_mut(at) {
+                *slot = Some(run);
             }
         }
         self.runs = taken.into_iter().flatten().collect();
     }
 }
 
-/// Gives each event to the one run between whose records it stands; tells of those that stand
-/// inside of none, or of several.
-fn share_out(
-    mut events: Vec<event::Event>,
-    named: &BTreeSet<usize>,
-    runs: &mut [Option<Run>],
-) -> Option<Issue> {
+/// What a record that names no run holds.
+enum Nameless {
+    Event(event::Event),
+    Said(Said),
+}
+
+impl Nameless {
+    fn place(&self) -> Place {
+        match self {
+            Self::Event(event) => event.place,
+            Self::Said(said) => said.told.1,
+        }
+    }
+}
+
+/// Gives each event, and what is said of a run, to the one run between whose records it stands;
+/// tells of those that stand inside of none, or of several.
+fn share_out(nameless: Run, named: &BTreeSet<usize>, runs: &mut [Option<Run>]) -> Option<Issue> {
     let spans = named.iter().filter_map(|at| {
         let run = runs.get(*at)?.as_ref()?;
         Some((run.place, run.until, *at))
     });
     let mut spans: Vec<(Place, Place, usize)> = spans.collect();
     spans.sort_unstable();
-    events.sort_by_key(|event| event.place);
+    let events = nameless.events.into_iter().map(Nameless::Event);
+    let mut parts: Vec<_> = events.chain(nameless.said.into_iter().map(Nameless::Said)).collect();
+    parts.sort_by_key(Nameless::place);
     let mut spans = spans.into_iter().peekable();
     let mut around: BTreeSet<(Place, usize)> = BTreeSet::new();
     let mut lost: Option<Issue> = None;
-    for event in events {
-        while let Some((_, until, at)) = spans.next_if(|(from, ..)| *from <= event.place) {
+    for part in parts {
+        let place = part.place();
+        while let Some((_, until, at)) = spans.next_if(|(from, ..)| *from <= place) {
             around.insert((until, at));
         }
-        while around.first().is_some_and(|(until, _)| *until < event.place) {
+        while around.first().is_some_and(|(until, _)| *until < place) {
             around.pop_first();
         }
         let only = around.first().filter(|_| around.len() == 1).map(|(_, at)| *at);
-        match only.and_then(|at| runs.get_mut(at)).and_then(Option::as_mut) {
-            Some(owner) => owner.events.push(event),
-            None => {
+        match (only.and_then(|at| runs.get_mut(at)).and_then(Option::as_mut), part) {
+            (Some(owner), Nameless::Event(event)) => owner.events.push(event),
+            (Some(owner), Nameless::Said(said)) => {
+                owner.tell(said.told, Some(said.class), said.head);
+            }
+            // The step of the same record tells of it.
+            (None, Nameless::Said(said)) if is_step(said.class) => {}
+            (None, _) => {
                 let message =
                     "several runs share this file and the record names none: map `group.run`";
-                let place = event.place;
                 let told = lost.get_or_insert_with(|| {
                     Issue::rejected("event_without_run", place, message).times(0)
                 });
@@ -335,6 +362,11 @@ impl From<Took> for Fate {
 
 fn key_of(source: &Source, slots: &Slots<'_>) -> Option<Box<str>> {
     values::text(source, slots).map(String::into_boxed_str)
+}
+
+/// Whether records of this class are steps, beside what they say of their run.
+fn is_step(class: Class) -> bool {
+    !matches!(class, Class::RunStart | Class::RunEnd | Class::Metric)
 }
 
 fn head_is_empty(head: &event::Head) -> bool {

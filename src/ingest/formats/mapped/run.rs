@@ -15,7 +15,14 @@ use crate::ingest::assemble::tally::Tally;
 use crate::model::{EndRule, Final, Place, ScoreValue, Severity, Stamp, Time, Tokens, Trajectory};
 
 /// When a value was told: by time where both have one, else by place.
-type Told = (Option<i64>, Place);
+pub(super) type Told = (Option<i64>, Place);
+
+/// What a record says of its run, before it is known which run that is.
+pub(super) struct Said {
+    pub(super) told: Told,
+    pub(super) class: Class,
+    pub(super) head: Head,
+}
 
 fn before(one: &Told, other: &Told) -> bool {
     match (one.0, other.0) {
@@ -52,6 +59,8 @@ pub(super) struct Run {
     /// What its records share.
     pub(super) key: Option<Box<str>>,
     pub(super) events: Vec<Event>,
+    /// What records that name no run say of the run.
+    pub(super) said: Vec<Said>,
     texts: [Kept<String>; 7],
     tags: Vec<(String, Kept<String>)>,
     score: Kept<ScoreValue<'static>>,
@@ -108,8 +117,16 @@ impl Run {
         bound(&mut self.ended_at, head.ended_at, |new, known| new > known);
     }
 
+    /// Takes what its records say, now that they are known to be of this run.
+    pub(super) fn own(&mut self) {
+        for Said { told, class, head } in std::mem::take(&mut self.said) {
+            self.tell(told, Some(class), head);
+        }
+    }
+
     /// Takes over what records that name no run say of this one.
-    pub(super) fn adopt(&mut self, other: Self) {
+    pub(super) fn adopt(&mut self, mut other: Self) {
+        other.own();
         self.has_start |= other.has_start;
         self.has_end |= other.has_end;
         self.events.extend(other.events);
