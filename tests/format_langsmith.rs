@@ -153,3 +153,22 @@ fn a_run_that_has_no_id_at_all_is_refused() {
     assert_eq!(fates[1], Fate::Ignored("no_runs"));
     assert_eq!(fates[2], Fate::Ignored("no_runs"));
 }
+
+#[test]
+fn feedback_on_a_run_inside_of_another_is_no_score_of_the_whole() {
+    let text = fixture("langsmith/flat_runs.ndjson");
+    let (mut children, mut lines) = (0, Vec::new());
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        let mut row: serde_json::Value = serde_json::from_str(line).unwrap();
+        if row["parent_run_id"].is_string() {
+            row["feedback_stats"] = serde_json::json!({"helpful": {"n": 1, "avg": 0.0}});
+            children += 1;
+        }
+        lines.push(row.to_string());
+    }
+    let (parsed, _) = read_text(&LANGSMITH, &lines.join("\n"));
+    let done = run(&parsed.runs, "11111111-0000-4000-8000-000000000001");
+    let names: Vec<&str> = done.scores.iter().map(|score| score.name.as_ref()).collect();
+    assert_eq!(names, ["right"]);
+    assert_eq!(issue(&parsed, "scores_ignored").map(|issue| issue.count), Some(children));
+}

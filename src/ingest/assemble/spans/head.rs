@@ -4,7 +4,7 @@
 //! times, labels, scores and the final output. Refuses steps; see `run`.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use super::outcome::End;
 use super::tree::Tree;
@@ -86,14 +86,35 @@ impl Head {
     }
 }
 
-/// Everything of the run but its attempts; what the format records of the run itself goes first.
+/// The scores of the run, and how many others there are: a score says something of what it stands
+/// at, so only those of a root, or of an agent on the unbranched path below it, are the run's.
+fn scores(spans: &[Span], tree: &Tree, end: &End) -> (Vec<Score<'static>>, u64) {
+    // As for the outcome, a span whose parent is not in the input stands for it where no root is.
+    let rooted = spans.iter().any(|span| span.parent.is_none());
+    let agents: HashSet<usize> =
+        end.path.iter().copied().filter(|&at| spans[at].class == SpanClass::Agent).collect();
+    let (mut scores, mut others) = (Vec::new(), 0);
+    for &at in &tree.by_time {
+        let span = &spans[at];
+        let root = if rooted { span.parent.is_none() } else { tree.parent[at].is_none() };
+        if root || agents.contains(&at) {
+            scores.extend(span.scores.iter().cloned());
+        } else {
+            others += span.scores.len() as u64;
+        }
+    }
+    (scores, others)
+}
+
+/// Everything of the run but its attempts, and how many scores are not the run's; what the format
+/// records of the run itself goes first.
 pub(super) fn of(
     spans: &[Span],
     tree: &Tree,
     end: &End,
     is_turn: &[bool],
     told: Option<Head>,
-) -> Trajectory<'static> {
+) -> (Trajectory<'static>, u64) {
     let told = told.unwrap_or_default();
     let by_time = &tree.by_time;
     let first = |of: fn(&Span) -> Option<&String>| {
@@ -136,8 +157,10 @@ pub(super) fn of(
         cost_usd: told.cost_usd,
         ..Trajectory::default()
     };
+    let mut have: HashSet<String> = HashSet::new();
     let mut add = |key: &str, value: &str| {
-        if !run.tags.iter().any(|(have, _)| have == key) {
+        if !have.contains(key) {
+            have.insert(key.to_owned());
             run.tags.push((Cow::Owned(key.to_owned()), Cow::Owned(value.to_owned())));
         }
     };
@@ -160,7 +183,8 @@ pub(super) fn of(
         }
     }
     run.scores = told.scores.into_values().collect();
-    run.scores.extend(by_time.iter().flat_map(|&at| spans[at].scores.iter().cloned()));
+    let (of_spans, others) = scores(spans, tree, end);
+    run.scores.extend(of_spans);
     let deciding = end.failed_at.or(end.root).map(|at| &spans[at]);
     let output = end.path.iter().find_map(|&at| spans[at].output.as_deref());
     let status = match deciding {
@@ -171,7 +195,7 @@ pub(super) fn of(
     let error = deciding.and_then(|span| span.error_message.as_deref());
     let error = error.or(told.error_message.as_deref());
     run.final_output = final_output(status, error, told.output.as_deref().or(output), &run.scores);
-    run
+    (run, others)
 }
 
 /// The run of a trace of which nothing but its own record is there.

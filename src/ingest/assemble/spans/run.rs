@@ -77,8 +77,10 @@ pub(super) fn build(
         calls::without_span(&spans, &is_turn),
     );
     let end = outcome::find(&spans, &tree, &agentic);
-    let mut run = head::of(&spans, &tree, &end, &is_turn, told);
+    let (mut run, others) = head::of(&spans, &tree, &end, &is_turn, told);
     run.place = place;
+    let rule = "scores of a part of a run, such as one call; they are not the run's";
+    tally.add("scores_ignored", Severity::Note, place, rule, others);
 
     pass_up_hidden_errors(&mut spans, &roles);
     count_errors_at_the_leaf(&mut spans, &tree, &roles, tally);
