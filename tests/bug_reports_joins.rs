@@ -114,3 +114,85 @@ fn an_output_without_a_history_is_unknown_and_not_failed() {
     assert_eq!(found["runs"]["unknown"], 1);
     assert!(found["metrics"]["avg_steps"]["value"].is_null(), "steps are not known to be none");
 }
+
+/// A prompt opens several conversations: a copy of an earlier one was looked for among the last alone.
+#[test]
+fn a_copy_of_an_earlier_branch_of_a_conversation_is_counted_once() {
+    let list = |answers: &[&str]| {
+        let mut all = r#"{"type":"human","content":"x","id":"h1"}"#.to_owned();
+        for id in answers {
+            all.push_str(&format!(r#",{{"type":"ai","content":"y","id":"{id}","tool_calls":[],"response_metadata":{{}}}}"#));
+        }
+        format!("[{all}]")
+    };
+    let folder = Folder::new();
+    folder.file("a.json", list(&["a1", "a2"]));
+    folder.file("b.json", list(&["b1"]));
+    folder.file("c.json", list(&["a1", "a2"]));
+    folder.file("d.json", list(&["a1", "a2", "a3"]));
+    let inspected = json(&["inspect", &folder.at(""), "--format", "langchain"]);
+    assert_eq!(inspected["runs"], 2, "{inspected:#}");
+    assert_eq!(inspected["inputs"][2]["merged"]["copy_of_list"], 1);
+    assert_eq!(inspected["inputs"][3]["merged"]["copy_of_list"], 1);
+}
+
+/// A log of requests, each with all messages before it: the calls of the first count in each run.
+#[test]
+fn a_log_of_growing_requests_is_told_and_not_counted_in_silence() {
+    let call = |id: u32| {
+        format!(
+            r#"{{"role":"assistant","tool_calls":[{{"id":"c{id}","type":"function","function":{{"name":"f","arguments":"{{}}"}}}}]}},{{"role":"tool","tool_call_id":"c{id}","content":"ok"}}"#
+        )
+    };
+    let user = r#"{"role":"user","content":"x"}"#;
+    let first = format!("{user},{}", call(1));
+    let second = format!("{first},{}", call(2));
+    let third = format!("{second},{}", call(3));
+    let other = format!("{user},{}", call(9));
+    let all = [&first, &second, &third, &other];
+    let requests: Vec<String> =
+        all.map(|list| format!(r#"{{"model":"m","messages":[{list}]}}"#)).into();
+    let folder = Folder::new();
+    for (name, text) in
+        [("log.jsonl", requests.join("\n")), ("list.json", format!("[{}]", requests.join(",")))]
+    {
+        let path = folder.file(name, text);
+        let report = report(&[&path]);
+        assert_eq!(report["runs"]["total"], 4, "{name}");
+        assert_eq!(warning(&report, "history_repeated")["count"], 2, "{name}");
+    }
+}
+
+/// The harness writes a run twice: in the file of its task, and in a folder of its own.
+#[test]
+fn a_run_in_its_task_s_file_and_in_its_own_counts_once() {
+    let folder = Folder::new();
+    let run = |seconds: u32, success: bool| {
+        format!(
+            r#"{{"success":{success},"error_message":null,"execution_time":{seconds}.0,"token_usage":{{"input_tokens":10,"output_tokens":5,"total_tokens":15}},"turn_count":3}}"#
+        )
+    };
+    folder.file(
+        "task.json",
+        format!(
+            r#"{{"model":"m","service":"s","task":"t","runs":{{"run-1":{},"run-2":{}}}}}"#,
+            run(90, true),
+            run(80, false)
+        ),
+    );
+    let meta = |seconds: u32, success: bool| {
+        format!(
+            r#"{{"task_name":"t","model_name":"m","mcp":"s","agent_execution_time":{seconds}.0,"execution_result":{{"success":{success},"error_message":null}},"token_usage":{{"input_tokens":10,"output_tokens":5,"total_tokens":15}},"turn_count":3}}"#
+        )
+    };
+    folder.file("raw/run-1/s__t/meta.json", meta(90, true));
+    folder.file("raw/run-2/s__t/meta.json", meta(80, false));
+    let third = folder.file("raw/run-3/s__t/meta.json", meta(80, false));
+    let inspected = json(&["inspect", &folder.at("")]);
+    assert_eq!(inspected["runs"], 3, "{inspected:#}");
+    let native = folder.at("native.jsonl");
+    let ran = run(&["convert", &third, "-q", "-o", &native]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let converted: Value = serde_json::from_str(text(&native).lines().next().unwrap()).unwrap();
+    assert_eq!(converted["trial"], "3", "the number of the folder is the trial");
+}

@@ -89,6 +89,7 @@ pub fn read<V: Visitor>(
         assemblers: Vec::new(),
         told: HashMap::new(),
         joins: Joins::default(),
+        last_record: None,
         deferred: Vec::new(),
         held: 0,
         two_passes: sources.len() > 1 && request.format.is_none(),
@@ -109,6 +110,8 @@ pub(super) struct Session<'s, V: Visitor> {
     /// Issues that were told, by file, code and message, as places in `Tally::issues`.
     told: HashMap<(u32, &'static str, String), usize>,
     pub(super) joins: Joins,
+    /// File and bytes of the last record of requests to a model.
+    last_record: Option<(u32, Vec<u8>)>,
     /// What waits for the second pass, and how many bytes of it are held.
     pub(super) deferred: Vec<Deferred<'s>>,
     pub(super) held: usize,
@@ -348,7 +351,33 @@ impl<'s, V: Visitor> Session<'s, V> {
         for outcome in outcomes {
             self.take_in(block.file, outcome)?;
         }
-        Ok(())
+        self.repetitions(block, spans, format)
+    }
+
+    /// Tells of records whose messages begin with those of the record before them in the file.
+    fn repetitions(
+        &mut self,
+        block: &Block<'_>,
+        spans: &[Span],
+        format: &Format,
+    ) -> Result<(), ReadError> {
+        let Some(repeats) = formats::history_of(format) else { return Ok(()) };
+        let record = |span: &Span| block.bytes.get(span.start..span.end).unwrap_or_default();
+        let (mut first, mut count) = (None, 0);
+        let held = self.last_record.take().filter(|(file, _)| *file == block.file);
+        let mut before = held.as_ref().map(|(_, bytes)| bytes.as_slice());
+        for span in spans {
+            if before.is_some_and(|before| repeats(before, record(span))) {
+                first = first.or_else(|| Some(block.record(*span).place));
+                count += 1;
+            }
+            before = Some(record(span));
+        }
+        self.last_record = before.map(|bytes| (block.file, bytes.to_vec()));
+        match first {
+            Some(place) => self.issue(formats::history_repeated(place, count)),
+            None => Ok(()),
+        }
     }
 
     /// Books what a batch of records gave.

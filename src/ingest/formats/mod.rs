@@ -69,6 +69,20 @@ use crate::model::{Issue, Place, Severity, Tags, Trajectory, marked_float};
 
 pub use detect::{Unclaimed, by_name, detect};
 
+/// Whether records of a format are requests to a model, each of which may repeat the one before, and
+/// what tells that two in a row do.
+pub(super) fn history_of(format: &Format) -> Option<fn(&[u8], &[u8]) -> bool> {
+    let lists = [
+        openai_chat::OPENAI_CHAT.name,
+        anthropic::ANTHROPIC.name,
+        openai_responses::OPENAI_RESPONSES.name,
+        vercel_ai::VERCEL_AI.name,
+    ];
+    lists.contains(&format.name).then_some(message_list::history::repeats)
+}
+
+pub(super) use message_list::history::told as history_repeated;
+
 /// Largest member of an archive that is read, in bytes after decompression.
 pub const MEMBER_LIMIT: u64 = 1 << 30;
 

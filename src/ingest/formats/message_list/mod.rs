@@ -8,6 +8,7 @@
 
 mod conversation;
 mod family;
+pub(in crate::ingest) mod history;
 mod result;
 mod usage;
 mod wrapper;
@@ -82,7 +83,14 @@ pub(super) fn read_runs<'r>(
         return Ok(parsed);
     }
     let mut first = None;
+    let mut before: Option<&RawValue> = None;
     for raw in elements {
+        if before
+            .is_some_and(|before| history::repeats(before.get().as_bytes(), raw.get().as_bytes()))
+        {
+            parsed.issues.push(history::told(walk.place(raw), 1));
+        }
+        before = Some(raw);
         match walk.element(raw, &mut parsed.issues) {
             Ok(run) => parsed.runs.push(run),
             Err(refusal) => {
