@@ -119,3 +119,15 @@ fn odd_records_are_read_or_refused_but_never_panic() {
     let parsed = read(&OPENAI_RESPONSES, br#"[{"type":"mcp_list_tools"},{"type":"new_thing"},{"type":"message","role":"assistant"}]"#).unwrap();
     assert_eq!(codes(&parsed), [("messages_ignored", 1), ("messages_ignored", 1)]);
 }
+
+#[test]
+fn responses_inside_of_responses_are_counted_and_not_followed_without_end() {
+    let mut nested = r#"{"type":"response","output":[]}"#.to_owned();
+    for _ in 0..50 {
+        nested = format!(r#"{{"type":"response","output":[{nested}]}}"#);
+    }
+    let list = format!(r#"[{{"type":"message","role":"user","content":"x"}},{nested}]"#);
+    let parsed = chat::read(&OPENAI_RESPONSES, list.as_bytes()).unwrap();
+    assert_eq!(parsed.runs.len(), 1);
+    assert_eq!(chat::codes(&parsed), [("messages_ignored", 1)]);
+}

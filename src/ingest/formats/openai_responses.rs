@@ -42,6 +42,11 @@ raw_fields! {
 }
 
 fn message<'a>(talk: &mut Conversation<'a>, raw: &'a RawValue) {
+    item(talk, raw, false);
+}
+
+/// Adds an item of a list, or of the output of a response, which holds no response itself.
+fn item<'a>(talk: &mut Conversation<'a>, raw: &'a RawValue, of_response: bool) {
     let Some(item) = read::<Item<'a>>(raw) else {
         return talk.count("unreadable_message", Severity::Rejected, "an item is no object");
     };
@@ -57,9 +62,14 @@ fn message<'a>(talk: &mut Conversation<'a>, raw: &'a RawValue) {
             talk.same_turn(None);
             talk.call(item.call_id.or(item.id), item.name, item.arguments);
         }
-        "response" => {
+        "response" if !of_response => {
             response(talk, raw, false);
         }
+        "response" => talk.count(
+            "messages_ignored",
+            Severity::Warning,
+            "a response stands in the output of another",
+        ),
         "mcp_list_tools" | "item_reference" | "compaction" => {
             talk.count(
                 "messages_ignored",
@@ -143,9 +153,9 @@ fn response<'a>(talk: &mut Conversation<'a>, raw: &'a RawValue, logged: bool) ->
         || items
         || (output.is_some() && (logged || found.status.is_some()));
     // An item that has an output is none.
-    let item =
+    let is_item =
         found.call_id.is_some() || found.r#type.is_some_and(|kind| kind.get() != "\"response\"");
-    if !known || item {
+    if !known || is_item {
         return false;
     }
     talk.take_id(found.id);
@@ -183,7 +193,7 @@ fn response<'a>(talk: &mut Conversation<'a>, raw: &'a RawValue, logged: bool) ->
     });
     talk.ended_at(found.completed_at);
     for raw in output.unwrap_or_default() {
-        message(talk, raw);
+        item(talk, raw, true);
     }
     true
 }

@@ -213,6 +213,10 @@ const NESTED: [&str; 14] = [
 /// How deep attributes may be nested.
 const DEEPEST: usize = 12;
 
+/// Bytes of the longest path below which nested attributes are looked into: what is read has far
+/// shorter ones, and every value below repeats the path.
+const LONGEST_PATH: usize = 512;
+
 /// The attributes of a map whose keys are dotted, nested, or both, under dotted keys.
 pub(super) fn dotted(map: &RawValue) -> Attributes<'_> {
     let mut found = Vec::new();
@@ -238,7 +242,12 @@ pub(super) fn dotted(map: &RawValue) -> Attributes<'_> {
             let first = path.split('.').next().unwrap_or_default();
             let holds = value.get().starts_with('{')
                 || (value.get().starts_with('[') && path.starts_with("llm.output_messages"));
-            if holds && depth < DEEPEST && NESTED.contains(&first) && !is_read(&path) {
+            if holds
+                && depth < DEEPEST
+                && path.len() <= LONGEST_PATH
+                && NESTED.contains(&first)
+                && !is_read(&path)
+            {
                 deeper.push((path, value, depth));
             } else {
                 found.push((Cow::Owned(path), value));
@@ -285,6 +294,16 @@ mod tests {
         assert_eq!(unwrapped(&raw(r#""\"{\\\"a\\\":1}\"""#)), r#"{"a":1}"#);
         assert_eq!(unwrapped(&raw(r#""{not json""#)), r#""{not json""#);
         assert_eq!(unwrapped(&raw(r#""5""#)), r#""5""#);
+    }
+
+    #[test]
+    fn values_below_a_long_key_do_not_repeat_it() {
+        let (key, values) = ("k".repeat(10_000), vec![r#""a":1"#; 1_000].join(","));
+        let nested = raw(&format!(r#"{{"llm":{{"{key}":{{{values}}},"model_name":"m"}}}}"#));
+        let found = dotted(&nested).0;
+        let bytes: usize = found.iter().map(|(path, _)| path.len()).sum();
+        assert_eq!(found.len(), 2);
+        assert!(bytes < 2 * key.len(), "{bytes} bytes of paths");
     }
 
     #[test]
