@@ -12,7 +12,7 @@ mod own;
 mod step;
 mod wire;
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 
@@ -53,6 +53,9 @@ struct Atif {
     seen: HashSet<u64>,
     tally: Tally,
 }
+
+/// Longest name of a file that continues another, in bytes.
+const LONGEST_NAME: usize = 255;
 
 /// How deep subagents of subagents are followed.
 const DEEPEST: usize = 32;
@@ -165,6 +168,10 @@ impl Links {
         }
         let name = document.path.file_name()?.to_str()?;
         let sought = Path::new(reference).file_name()?.to_str()?;
+        // Each start of the name is tried, so neither may be longer than file systems allow.
+        if name.len().max(sought.len()) > LONGEST_NAME {
+            return None;
+        }
         (0..name.len()).filter(|end| name.is_char_boundary(*end)).find_map(|end| {
             let prefixed = format!("{}{sought}", name.get(..end)?);
             let found = *self.by_file.get(&document.folder().join(prefixed))?;
@@ -253,7 +260,7 @@ impl Parts<'_> {
     ) {
         let place = document.place;
         let (path, session) = (document.path.clone(), document.session.clone());
-        let mut embedded = document.embedded;
+        let mut embedded = Embedded::of(document.embedded);
         let head = Document { path, session, place, ..Document::default() };
         for happened in document.steps {
             match happened {
@@ -270,9 +277,8 @@ impl Parts<'_> {
                 }
                 Happened::Subagents(references) => {
                     for reference in references {
-                        let inside = embedded.iter().position(|(id, _)| reference.is(id));
-                        let found = match inside {
-                            Some(at) => Some(embedded.swap_remove(at).1),
+                        let found = match embedded.take(&reference) {
+                            Some(inside) => Some(inside),
                             None => self
                                 .links
                                 .subagent(&head, &reference)
@@ -293,10 +299,46 @@ impl Parts<'_> {
             }
         }
         // What no step refers to ran too.
-        for (_, found) in embedded {
+        for found in embedded.documents.into_iter().flatten() {
             if depth < DEEPEST {
                 self.add(found, transcript, made_of, stamps, run, depth + 1);
             }
         }
+    }
+}
+
+/// The subagents inside a document that no step took yet, and where they stand by their ids.
+struct Embedded {
+    documents: Vec<Option<Document>>,
+    by_id: HashMap<String, VecDeque<usize>>,
+}
+
+impl Embedded {
+    fn of(embedded: Vec<(Vec<String>, Document)>) -> Self {
+        let mut by_id: HashMap<String, VecDeque<usize>> = HashMap::new();
+        let mut documents = Vec::with_capacity(embedded.len());
+        for (at, (ids, document)) in embedded.into_iter().enumerate() {
+            ids.into_iter().for_each(|id| by_id.entry(id).or_default().push_back(at));
+            documents.push(Some(document));
+        }
+        Self { documents, by_id }
+    }
+
+    /// The first one that is meant and left.
+    fn take(&mut self, reference: &wire::Reference) -> Option<Document> {
+        let ids = [&reference.trajectory, &reference.session].into_iter().flatten();
+        let mut first: Option<usize> = None;
+        for id in ids {
+            let Some(places) = self.by_id.get_mut(id) else { continue };
+            // A document stands under several ids, and may be taken by another.
+            while places
+                .front()
+                .is_some_and(|at| self.documents.get(*at).is_none_or(Option::is_none))
+            {
+                places.pop_front();
+            }
+            first = first.into_iter().chain(places.front().copied()).min();
+        }
+        self.documents.get_mut(first?)?.take()
     }
 }

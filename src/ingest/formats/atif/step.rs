@@ -5,7 +5,7 @@
 //! `ERROR` or `Error:` or says that the answer could not be parsed. An agent's observation without a
 //! call is one action whose call stands in the text of its message.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use serde_json::value::RawValue;
 
@@ -177,19 +177,25 @@ fn agents_step(wire: &WireStep<'_>, outcomes: &[Outcome<'_>], step: &mut Step) {
 /// Gives each call its result: by id, and what has none in order; one text for several calls is the
 /// result of the last, and the others ended too.
 fn answers(calls: &[WireCall<'_>], outcomes: &[Outcome<'_>], step: &mut Step) {
-    let mut open: Vec<Option<String>> = calls.iter().map(|call| owned(call.tool_call_id)).collect();
+    let mut open: Vec<Option<Option<String>>> =
+        calls.iter().map(|call| Some(owned(call.tool_call_id))).collect();
+    let mut by_id: HashMap<String, VecDeque<usize>> = HashMap::new();
+    for (at, id) in open.iter().enumerate() {
+        if let Some(id) = id.clone().flatten() {
+            by_id.entry(id).or_default().push_back(at);
+        }
+    }
     let mut nameless = Vec::new();
     for outcome in outcomes {
         let id = owned(outcome.source_call_id);
-        match id.as_ref().and_then(|id| open.iter().position(|have| have.as_ref() == Some(id))) {
-            Some(at) => {
-                open.remove(at);
-                step.answers.push(answer(id, outcome));
-            }
+        let at = id.as_ref().and_then(|id| by_id.get_mut(id)?.pop_front());
+        match at.and_then(|at| open.get_mut(at)).and_then(Option::take) {
+            Some(_) => step.answers.push(answer(id, outcome)),
             None if outcome.content.is_some() || outcome.extra.is_some() => nameless.push(outcome),
             None => {}
         }
     }
+    let mut open: Vec<Option<String>> = open.into_iter().flatten().collect();
     if nameless.is_empty() {
         return;
     }

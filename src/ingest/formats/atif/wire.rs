@@ -76,13 +76,6 @@ pub(super) struct Reference {
     pub(super) path: Option<String>,
 }
 
-impl Reference {
-    /// Whether it means the document with these ids.
-    pub(super) fn is(&self, ids: &[String]) -> bool {
-        [&self.trajectory, &self.session].into_iter().flatten().any(|id| ids.contains(id))
-    }
-}
-
 impl Document {
     pub(super) fn folder(&self) -> &Path {
         self.path.parent().unwrap_or(Path::new(""))

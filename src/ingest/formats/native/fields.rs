@@ -4,6 +4,7 @@
 //! written in a form JSON does not know (NaN) arrives from `ingest/repair.rs` as a marked text.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -343,11 +344,14 @@ any_field!(
         let mut scores = Vec::new();
         while let Some((name, value)) = map.next_entry::<Scalar<'a>, Scalar<'a>>()? {
             if let (Some(name), Some(value)) = (name.text(), value.score()) {
-                // As with all keys, the last of equal ones counts.
-                scores.retain(|score: &Score<'_>| score.name != name);
                 scores.push(Score { name, value });
             }
         }
+        // As with all keys, the last of equal ones counts.
+        let mut seen: HashSet<&str> = HashSet::new();
+        let mut last: Vec<bool> =
+            scores.iter().rev().map(|score: &Score<'_>| seen.insert(&score.name)).collect();
+        scores.retain(|_| last.pop().unwrap_or(true));
         Ok(ScoreMap(scores))
     },
     |mut seq: A| {
