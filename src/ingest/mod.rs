@@ -22,15 +22,17 @@ pub mod scan;
 mod source;
 mod spelling;
 pub mod split;
+mod suggest;
 mod tally;
 #[cfg(test)]
 mod tests;
 
 use std::path::{Path, PathBuf};
 
-pub use formats::mapped::suggest::{Suggested, suggest_mapping};
+pub use formats::mapped::suggest::Suggested;
 pub use read::{MAX_RECORD, Request, Visitor, read};
 pub use source::{Source, Sources, find};
+pub use suggest::suggest_mapping;
 pub use tally::{FileTally, KEPT_REJECTIONS, LeftOut, Tally};
 
 /// Input that cannot be used at all.

@@ -1,16 +1,14 @@
 //! A first mapping for a file that no format claims, from its own names and values.
 //!
 //! Owns the draft: what is guessed stands in the mapping, what was not or what is doubtful in its
-//! notes. Only the start of a file is read. Refuses to be used without a look: it guesses.
+//! notes. It is given the start of a file. Refuses to open files, and to be used without a look: it
+//! guesses.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::super::super::ReadError;
-use super::super::super::source::{self, Stream};
 use crate::config::mapping::wire::{
     AttemptsAre, Pick, RecordKind, Rule, RunFields, Source, StepFields, Texts, Wire,
 };
@@ -27,8 +25,6 @@ use names::{is_run_rows, last_key, list, named, named_of, tokens};
 use shapes::{Shape, Shapes};
 use words::{bare, class};
 
-/// Bytes of a file that are looked at.
-const HEAD: usize = 8 << 20;
 /// Records that are looked at.
 const RECORDS: usize = 5_000;
 /// Values of an event that get a rule each.
@@ -43,26 +39,12 @@ pub struct Suggested {
     pub ready: Option<&'static str>,
 }
 
-/// Drafts a mapping for a file.
-///
-/// # Errors
-/// A file that cannot be read, or that holds neither JSON nor a table.
-pub fn suggest_mapping(path: &Path) -> Result<Suggested, ReadError> {
-    let fail =
-        |reason: &str| ReadError::Unreadable { path: path.to_owned(), reason: reason.to_owned() };
-    let Stream::Bytes(mut stream) = source::open(path)? else {
-        return Err(fail("an archive: unpack it and give one of its files"));
-    };
-    let mut head = vec![0; HEAD];
-    let (length, _) = source::read_up_to(&mut stream, &mut head);
-    head.truncate(length);
-    let whole = length < HEAD;
-    let text = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&head);
+/// Drafts a mapping for a file by its start, of which `whole` says whether it is all of it; `None`
+/// where it holds neither JSON nor a table.
+pub(in crate::ingest) fn draft(head: &[u8], whole: bool) -> Option<Suggested> {
+    let text = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head);
     let records = records(text, whole);
-    if records.is_empty() {
-        return Err(fail("neither JSON nor a table with a header row, so there is nothing to map"));
-    }
-    Ok(Draft::of(&records).finish())
+    (!records.is_empty()).then(|| Draft::of(&records).finish())
 }
 
 /// The draft while it is made.

@@ -1,0 +1,30 @@
+//! The start of a file, from which a mapping is drafted.
+//!
+//! Owns opening and decompressing it. Refuses to guess; `formats::mapped::suggest` does.
+
+use std::path::Path;
+
+use super::ReadError;
+use super::formats::mapped::suggest::{Suggested, draft};
+use super::source::{self, Stream};
+
+/// Bytes of a file that are looked at.
+const HEAD: usize = 8 << 20;
+
+/// Drafts a mapping for a file, of which only the start is read.
+///
+/// # Errors
+/// A file that cannot be read, or that holds neither JSON nor a table.
+pub fn suggest_mapping(path: &Path) -> Result<Suggested, ReadError> {
+    let fail =
+        |reason: &str| ReadError::Unreadable { path: path.to_owned(), reason: reason.to_owned() };
+    let Stream::Bytes(mut stream) = source::open(path)? else {
+        return Err(fail("an archive: unpack it and give one of its files"));
+    };
+    let mut head = vec![0; HEAD];
+    let (length, _) = source::read_up_to(&mut stream, &mut head);
+    head.truncate(length);
+    draft(&head, length < HEAD).ok_or_else(|| {
+        fail("neither JSON nor a table with a header row, so there is nothing to map")
+    })
+}
