@@ -8,7 +8,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 /// An object key; borrowed unless it holds escapes.
@@ -137,6 +137,39 @@ pub(crate) fn object(members: &[(&str, Option<&str>)]) -> String {
     }
     out.push('}');
     out
+}
+
+/// JSON text as it is, any other text as a JSON string.
+pub(crate) fn as_json(text: &str) -> Cow<'_, str> {
+    match serde_json::from_str::<IgnoredAny>(text) {
+        Ok(_) => Cow::Borrowed(text),
+        Err(_) => Cow::Owned(quoted(text)),
+    }
+}
+
+/// Decodes base64, standard or URL-safe, padded or not; `None` for any other text.
+pub(crate) fn base64(text: &str) -> Option<Vec<u8>> {
+    let text = text.trim_end_matches('=');
+    let mut out = Vec::with_capacity(text.len() / 4 * 3 + 2);
+    let (mut bits, mut held) = (0_u32, 0_u32);
+    for byte in text.bytes() {
+        let six = match byte {
+            b'A'..=b'Z' => byte - b'A',
+            b'a'..=b'z' => byte - b'a' + 26,
+            b'0'..=b'9' => byte - b'0' + 52,
+            b'+' | b'-' => 62,
+            b'/' | b'_' => 63,
+            _ => return None,
+        };
+        bits = (bits << 6) | u32::from(six);
+        held += 6;
+        if held >= 8 {
+            held -= 8;
+            out.push(((bits >> held) & 0xff) as u8);
+            bits &= (1 << held) - 1;
+        }
+    }
+    Some(out)
 }
 
 /// Text as a JSON string.

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::calls::{OpenCalls, forget_repeated_ids};
-use super::raw::{object, quoted};
+use super::raw::{as_json, object, quoted};
 use crate::config::ReadOptions;
 use crate::model::{Attempt, ErrorInfo, Issue, Place, Stamp, Tokens, input_hash};
 
@@ -229,14 +229,6 @@ impl<'a> Transcript<'a> {
         }
         forget_repeated_ids(&mut self.attempts);
         self.attempts
-    }
-}
-
-/// JSON text as it is, any other text as a JSON string.
-pub(crate) fn as_json(text: &str) -> Cow<'_, str> {
-    match serde_json::from_str::<serde::de::IgnoredAny>(text) {
-        Ok(_) => Cow::Borrowed(text),
-        Err(_) => Cow::Owned(quoted(text)),
     }
 }
 

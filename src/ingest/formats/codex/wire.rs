@@ -8,8 +8,7 @@ use std::borrow::Cow;
 use serde_json::value::RawValue;
 
 use super::super::agent_log::{Call, Outcome, Turn, amount, message, word};
-use super::super::raw::{quoted, raw_fields, read, text};
-use super::super::transcript::as_json;
+use super::super::raw::{as_json, quoted, raw_fields, read, text};
 use super::output::told;
 use crate::model::{ErrorInfo, ErrorOrigin, Tokens, input_hash};
 

@@ -7,11 +7,10 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use super::super::evidence::flagged_error;
-use super::super::raw::{object, quoted};
+use super::super::raw::{as_json, object, quoted};
 use super::attributes::{Facts, Slot};
 use super::calls;
 use super::usage::tokens;
@@ -261,15 +260,6 @@ fn hash(value: &Value<'_>) -> Option<u64> {
         Value::Text(text) => input_hash(&as_json(text)),
         Value::Number(number) => input_hash(&number.to_string()),
         Value::Bool(truth) => input_hash(&truth.to_string()),
-    }
-}
-
-/// A text that is JSON as it is, any other as a JSON string.
-fn as_json(text: &str) -> Cow<'_, str> {
-    if serde_json::from_str::<IgnoredAny>(text).is_ok() {
-        Cow::Borrowed(text)
-    } else {
-        Cow::Owned(serde_json::to_string(text).unwrap_or_else(|_| "null".to_owned()))
     }
 }
 

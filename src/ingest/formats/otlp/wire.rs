@@ -13,6 +13,7 @@ use serde::Deserialize;
 use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
+use crate::ingest::formats::raw::base64;
 use crate::model::marked_float;
 
 /// How deep a list or map that is read may nest: levels of it, and brackets of its tagged form.
@@ -293,7 +294,7 @@ pub(in crate::ingest::formats) fn id(raw: Option<&RawValue>, bytes: usize) -> Op
     let id = if !hex.is_empty() && hex.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         // Leading zeros are dropped by writers that hold ids as numbers.
         format!("{:0>width$}", hex.to_ascii_lowercase(), width = bytes * 2)
-    } else if let Some(decoded) = base64(text).filter(|decoded| decoded.len() == bytes) {
+    } else if let Some(decoded) = decoded(text).filter(|decoded| decoded.len() == bytes) {
         decoded.iter().fold(String::new(), |mut hex, byte| {
             let _ = write!(hex, "{byte:02x}");
             hex
@@ -304,28 +305,7 @@ pub(in crate::ingest::formats) fn id(raw: Option<&RawValue>, bytes: usize) -> Op
     (!id.bytes().all(|byte| byte == b'0')).then_some(id)
 }
 
-/// Decodes short base64, standard or URL-safe, padded or not.
-fn base64(text: &str) -> Option<Vec<u8>> {
-    let text = text.trim_end_matches('=');
-    if text.len() > 64 {
-        return None;
-    }
-    let (mut bits, mut held, mut out) = (0_u32, 0, Vec::new());
-    for byte in text.bytes() {
-        let six = match byte {
-            b'A'..=b'Z' => byte - b'A',
-            b'a'..=b'z' => byte - b'a' + 26,
-            b'0'..=b'9' => byte - b'0' + 52,
-            b'+' | b'-' => 62,
-            b'/' | b'_' => 63,
-            _ => return None,
-        };
-        bits = (bits << 6) | u32::from(six);
-        held += 6;
-        if held >= 8 {
-            held -= 8;
-            out.push(((bits >> held) & 0xff) as u8);
-        }
-    }
-    Some(out)
+/// What an id in base64 stands for; ids are short, and no longer text is decoded.
+fn decoded(text: &str) -> Option<Vec<u8>> {
+    (text.len() <= 64).then(|| base64(text)).flatten()
 }

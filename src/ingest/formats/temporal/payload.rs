@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
-use crate::ingest::formats::raw::{raw_fields, read, text};
+use crate::ingest::formats::raw::{base64, raw_fields, read, text};
 use crate::model::input_hash;
 
 raw_fields! { Payloads { payloads } }
@@ -63,31 +63,6 @@ fn one(raw: &RawValue) -> Option<String> {
         b"binary/null" => Some("null".to_owned()),
         _ => None,
     }
-}
-
-/// Decodes base64, standard or URL-safe, padded or not.
-fn base64(text: &str) -> Option<Vec<u8>> {
-    let text = text.trim_end_matches('=');
-    let mut out = Vec::with_capacity(text.len() / 4 * 3 + 2);
-    let (mut bits, mut held) = (0_u32, 0_u32);
-    for byte in text.bytes() {
-        let six = match byte {
-            b'A'..=b'Z' => byte - b'A',
-            b'a'..=b'z' => byte - b'a' + 26,
-            b'0'..=b'9' => byte - b'0' + 52,
-            b'+' | b'-' => 62,
-            b'/' | b'_' => 63,
-            _ => return None,
-        };
-        bits = (bits << 6) | u32::from(six);
-        held += 6;
-        if held >= 8 {
-            held -= 8;
-            out.push(((bits >> held) & 0xff) as u8);
-            bits &= (1 << held) - 1;
-        }
-    }
-    Some(out)
 }
 
 #[cfg(test)]
