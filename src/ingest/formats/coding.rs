@@ -41,7 +41,11 @@ pub(super) fn edge_exit_code(text: &str) -> Option<i64> {
         let first = text.lines().next().unwrap_or_default();
         exit_code(first)
     };
-    let last = end.lines().rev().take(3).find_map(exit_code);
+    // The rest of a line whose start lies outside does not open with what it says.
+    let whole = text.get(..from).is_none_or(|before| before.is_empty() || before.ends_with('\n'));
+    let skipped = usize::from(!whole && !end.contains("` executed with exit code "));
+    let last = end.lines().skip(skipped).collect::<Vec<_>>();
+    let last = last.into_iter().rev().take(3).find_map(exit_code);
     last.or_else(|| line(start))
 }
 
@@ -77,6 +81,8 @@ mod tests {
     fn an_exit_code_counts_at_the_edges_of_a_text_alone() {
         let far = format!("a\n{}exit code 1\n{}b", "x\n".repeat(200), "y\n".repeat(200));
         assert_eq!(edge_exit_code(&far), None);
+        let cut = format!("{} exit code 1{}", "x".repeat(100), ".".repeat(228));
+        assert_eq!(edge_exit_code(&cut), None, "the end of a long line");
         assert_eq!(edge_exit_code("x\n[Command finished with exit code 2]"), Some(2));
         assert_eq!(edge_exit_code("<returncode>0</returncode>\n<output>\n</output>"), Some(0));
         assert_eq!(edge_exit_code(""), None);
