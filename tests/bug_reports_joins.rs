@@ -167,7 +167,7 @@ fn a_log_of_growing_requests_is_told_and_not_counted_in_silence() {
 #[test]
 fn a_run_in_its_task_s_file_and_in_its_own_counts_once() {
     let folder = Folder::new();
-    let run = |seconds: u32, success: bool| {
+    let recorded = |seconds: u32, success: bool| {
         format!(
             r#"{{"success":{success},"error_message":null,"execution_time":{seconds}.0,"token_usage":{{"input_tokens":10,"output_tokens":5,"total_tokens":15}},"turn_count":3}}"#
         )
@@ -176,8 +176,8 @@ fn a_run_in_its_task_s_file_and_in_its_own_counts_once() {
         "task.json",
         format!(
             r#"{{"model":"m","service":"s","task":"t","runs":{{"run-1":{},"run-2":{}}}}}"#,
-            run(90, true),
-            run(80, false)
+            recorded(90, true),
+            recorded(80, false)
         ),
     );
     let meta = |seconds: u32, success: bool| {
