@@ -489,8 +489,12 @@ fn what_a_record_without_a_run_says_of_one_is_shared_out_or_told_as_lost() {
     );
     assert_eq!(read.counts(), [2, 2, 2]);
     assert_eq!(read.inspect()["inputs"][0]["rejected_parts"], json!({"event_without_run": 1}));
-    let shown = read.run(&["show", "1"]).out;
-    assert!(shown.contains("failed") && shown.contains("0.5"), "{shown}");
+    let ran = read.run(&["convert", "-q", "-o", "native.jsonl"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let native = std::fs::read_to_string(read.folder.path().join("native.jsonl")).unwrap();
+    let first: Value = serde_json::from_str(native.lines().next().unwrap()).unwrap();
+    assert_eq!((&first["run_id"], &first["status"]), (&json!("1"), &json!("failed")));
+    assert_eq!(first["score"], 0.5, "{first}");
 }
 
 #[test]
