@@ -69,9 +69,12 @@ use crate::model::{Issue, Place, Severity, Tags, Trajectory, marked_float};
 
 pub use detect::{Unclaimed, by_name, detect};
 
+/// Whether the second of two records in a row repeats the messages of the first.
+pub(super) type Repeats = fn(&[u8], &[u8]) -> bool;
+
 /// Whether records of a format are requests to a model, each of which may repeat the one before, and
 /// what tells that two in a row do.
-pub(super) fn history_of(format: &Format) -> Option<fn(&[u8], &[u8]) -> bool> {
+pub(super) fn history_of(format: &Format) -> Option<Repeats> {
     let lists = [
         openai_chat::OPENAI_CHAT.name,
         anthropic::ANTHROPIC.name,
