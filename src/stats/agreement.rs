@@ -9,6 +9,10 @@
 //! variance is the delta method's, by stratum: `sum of W^2 * (mean of z^2 - mean of z ^2) / n` with `z`
 //! the derivative by the share of the row's cell. For one stratum and kappa that is the formula of
 //! Fleiss, Cohen and Everitt (1969). It holds no correction for a finite population.
+//!
+//! Rows of a stratum that are all alike have no spread, which is no proof that the others of the
+//! stratum are alike too: such a stratum has that of one more row of each of the person's verdicts,
+//! as if `(x + 1) / (n + 2)` were the share (Laplace's rule of succession).
 
 use super::distributions::normal_quantile;
 use super::interval::{Interval, NoInterval, check_level};
@@ -87,6 +91,36 @@ struct Rated<'s> {
     level: f64,
 }
 
+/// The variance of a figure.
+#[derive(Clone, Copy)]
+struct Variance {
+    value: f64,
+    /// Whether a stratum of which all rows are alike has a part in it.
+    floored: bool,
+}
+
+/// A variance below this is rounding.
+const ROUNDING: f64 = 1e-15;
+
+/// The variance of `z` over the rows of a table.
+fn spread(cells: &VerdictTable, z: &VerdictTable) -> f64 {
+    let n = rows(cells);
+    let mean = |power: i32| -> f64 {
+        let pairs = cells.iter().flatten().zip(z.iter().flatten());
+        pairs.map(|(count, z)| count / n * z.powi(power)).sum()
+    };
+    (mean(2) - mean(1).powi(2)).max(0.0)
+}
+
+/// The same with one more row of each of the person's verdicts, where the judge has given a verdict.
+fn spread_with_one_more(cells: &VerdictTable, z: &VerdictTable) -> f64 {
+    let more = |[pass, fail]: [f64; 2]| match pass + fail > 0.0 {
+        true => [pass + 1.0, fail + 1.0],
+        false => [pass, fail],
+    };
+    spread(&cells.map(more), z)
+}
+
 /// Rows of a table.
 fn rows(cells: &VerdictTable) -> f64 {
     cells.iter().flatten().sum()
@@ -116,26 +150,26 @@ impl<'s> Rated<'s> {
 
     /// The variance of a figure with these derivatives; `None` where a stratum has one row alone, which
     /// tells no spread.
-    fn variance(&self, z: &VerdictTable) -> Option<f64> {
-        let mut sum = 0.0;
+    fn variance(&self, z: &VerdictTable) -> Option<Variance> {
+        let mut found = Variance { value: 0.0, floored: false };
         for stratum in self.strata {
             let n = rows(&stratum.cells);
             if n < 2.0 {
                 return None;
             }
-            let mean = |power: i32| -> f64 {
-                let pairs = stratum.cells.iter().flatten().zip(z.iter().flatten());
-                pairs.map(|(count, z)| count / n * z.powi(power)).sum()
-            };
-            let spread = (mean(2) - mean(1).powi(2)).max(0.0);
-            sum += (stratum.size / self.all).powi(2) * spread / n;
+            let mut spread = spread(&stratum.cells, z);
+            if spread <= ROUNDING {
+                spread = spread_with_one_more(&stratum.cells, z);
+                found.floored |= spread > ROUNDING;
+            }
+            found.value += (stratum.size / self.all).powi(2) * spread / n;
         }
-        Some(sum)
+        Some(found)
     }
 
     /// A share of the rows in `domain` with Wilson's interval. The effective number of rows is that
-    /// which gives the same variance, at most the rows themselves; where all are alike the variance says
-    /// nothing, and it is Kish's: the square of the weights' sum over the sum of their squares.
+    /// which gives the same variance, at most the rows themselves; where all are alike, or a stratum has
+    /// one row alone, the variance says nothing, and it is Kish's: the square of the weights' sum over the sum of their squares.
     fn share(&self, value: f64, z: &VerdictTable, domain: [[bool; 2]; 2]) -> Estimate {
         let (mut count, mut weights, mut squares) = (0.0, 0.0, 0.0);
         for stratum in self.strata {
@@ -148,7 +182,11 @@ impl<'s> Rated<'s> {
         }
         let kish = if squares > 0.0 { weights * weights / squares } else { 0.0 };
         let effective = match self.variance(z) {
-            Some(variance) if variance > 1e-15 => value * (1.0 - value) / variance,
+            Some(Variance { value: variance, .. })
+                if variance > ROUNDING && value > 0.0 && value < 1.0 =>
+            {
+                value * (1.0 - value) / variance
+            }
             _ => kish,
         };
         let effective = effective.min(count);
@@ -158,14 +196,20 @@ impl<'s> Rated<'s> {
     }
 
     /// A figure with the delta method's interval, cut to its range.
-    fn delta(&self, value: f64, variance: Option<f64>, range: (f64, f64)) -> Estimate {
+    fn delta(&self, value: f64, variance: Option<Variance>, range: (f64, f64)) -> Estimate {
         let interval = variance.ok_or(NoInterval::TooFewClusters).and_then(|variance| {
             let z = normal_quantile(0.5 + self.level / 2.0).ok_or(NoInterval::BadSetting)?;
-            if variance <= 1e-15 {
+            if variance.value <= ROUNDING {
                 return Err(NoInterval::NoSpread);
             }
-            let half = z * variance.sqrt();
-            Interval::around(value, (value - half, value + half), range, "delta method, by stratum")
+            let half = z * variance.value.sqrt();
+            let method = match variance.floored {
+                true => {
+                    "delta method, by stratum; one more row of each verdict where all are alike"
+                }
+                false => "delta method, by stratum",
+            };
+            Interval::around(value, (value - half, value + half), range, method)
         });
         Estimate { value, interval }
     }
@@ -245,7 +289,8 @@ impl<'s> Rated<'s> {
                 stratum.size / self.all * (passed - rate).powi(2) / self.all
             })
             .sum();
-        let variance = self.variance(&[[1.0, 0.0], [1.0, 0.0]]).map(|second| second + first);
+        let second = self.variance(&[[1.0, 0.0], [1.0, 0.0]]);
+        let variance = second.map(|second| Variance { value: second.value + first, ..second });
         Ok(self.delta(rate, variance, (0.0, 1.0)))
     }
 }
@@ -300,7 +345,8 @@ pub fn corrected_rate(
         }
     }
     let of_rate = apparent * (1.0 - apparent) / of / (index * index);
-    let variance = rated.variance(&z).map(|of_errors| of_errors + of_rate);
+    let of_errors = rated.variance(&z);
+    let variance = of_errors.map(|errors| Variance { value: errors.value + of_rate, ..errors });
     Ok(rated.delta(rate.clamp(0.0, 1.0), variance, (0.0, 1.0)))
 }
 
@@ -334,7 +380,10 @@ mod tests {
         // Wilson of 20 of 20: 20 / (20 + 1.96^2).
         let low = sensitivity.and_then(|s| s.interval.ok()).map(|ci| ci.low);
         assert!(low.is_some_and(|low| near(low, 0.838_875)), "{low:?}");
-        assert_eq!(kappa.map(|kappa| kappa.interval), Some(Err(NoInterval::NoSpread)));
+        // Both judges' verdicts have one more row of each kind: 21, 1, 1 and 21 of 44. Kappa's
+        // derivative is 2 where they agree and 0 elsewhere: 4 * 42/44 * 2/44 / 40 = 0.0043388.
+        let low = kappa.and_then(|kappa| kappa.interval.ok()).map(|ci| ci.low);
+        assert!(low.is_some_and(|low| near(low, 1.0 - 1.959_963_985 * 0.004_338_843_f64.sqrt())));
     }
 
     #[test]
