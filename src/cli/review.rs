@@ -1,10 +1,11 @@
 //! `agenteval review`: sheets for people to rate blind, and how far the config agrees with them.
 
 use std::collections::BTreeMap;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::args::{Form, Global, Output, ReviewCommand, ReviewSample, ReviewScore};
-use super::output::{self, Forms, More};
+use super::output::{self, Draft, Forms, More};
 use super::runs::{self, Loaded, Set};
 use super::{Failure, Outcome, complain};
 use crate::evaluate::{RunRow, TimelineStep, Verdict as AttemptVerdict};
@@ -169,13 +170,30 @@ fn sample(args: &ReviewSample, global: &Global) -> Outcome {
             .collect(),
     };
     let sheet = if json { sheet_json(&sheet) } else { sheet_csv(&sheet, kind) };
-    // The key first: a sheet without one could not be scored.
-    output::write_file(&key_file, pretty_json(&key).as_bytes())?;
-    output::write_file(&args.file, sheet.as_bytes())?;
+    write_both((&key_file, &pretty_json(&key)), (&args.file, &sheet))?;
     output::print(&text(
         &drawn_doc(&drawn, kind, &args.file, &key_file, left_out),
         output::style(global),
     ))
+}
+
+/// Writes key and sheet, or neither: a sheet without a key could not be scored, and a key alone would
+/// be in the way of the next draw.
+fn write_both(key: (&Path, &str), sheet: (&Path, &str)) -> Result<(), Failure> {
+    let draft = |(path, text): (&Path, &str)| {
+        let mut draft = Draft::begin(path)?;
+        let written = draft.write_all(text.as_bytes());
+        let fail = |error: std::io::Error| {
+            Failure::usage(format!("cannot write {}: {error}", path.display()))
+        };
+        written.map(|()| draft).map_err(fail)
+    };
+    let (key_draft, sheet_draft) = (draft(key)?, draft(sheet)?);
+    key_draft.finish()?;
+    sheet_draft.finish().inspect_err(|_| {
+        // It was not there before, so nobody else's is taken away.
+        drop(std::fs::remove_file(key.0));
+    })
 }
 
 /// The key that is written with a sheet.
@@ -335,7 +353,7 @@ fn rated(args: &ReviewScore, global: &Global) -> Outcome {
         sheets.push(ratings);
     }
     let found = score(&key, &sheets).map_err(|error| Failure::usage(error.to_string()))?;
-    if found.agreement.is_none() {
+    if found.scored == 0 {
         return Err(Failure::nothing(
             "no row has a pass or fail that most raters share; fill in the column `verdict`",
         ));
@@ -344,8 +362,11 @@ fn rated(args: &ReviewScore, global: &Global) -> Outcome {
         None
     } else {
         let (passed, of) = others(args, global, &key, &output)?;
-        let rate = corrected_rate(&found.rated, float(passed), float(of), LEVEL);
-        Some((passed, of, rate.into()))
+        let rate = match found.agreement {
+            Some(_) => corrected_rate(&found.rated, float(passed), float(of), LEVEL).into(),
+            None => found.missing(),
+        };
+        Some((passed, of, rate))
     };
     let page = ScorePage { score: &found, key: &key, others };
     output::emit(

@@ -218,7 +218,7 @@ pub fn score_wire(page: &ScorePage<'_>) -> ScoreWire {
         kappa: estimate(&figures.kappa),
         sensitivity: estimate(&figures.sensitivity),
         specificity: estimate(&figures.specificity),
-        rate_by_config: found.and_then(|found| rounded(Some(found.apparent), 6)),
+        rate_by_config: rounded(score.rate_by_config(), 6),
         corrected_rate: estimate(&figures.corrected),
         others: page.others.as_ref().map(|(completed, ended, rate)| OthersWire {
             completed: *completed,
@@ -304,7 +304,7 @@ pub fn score_doc(page: &ScorePage<'_>) -> Doc {
     for (stratum, scored) in &score.strata {
         if *scored == 0 {
             doc.warning(format!(
-                "no row that the config says {} is scored: the figures are of the others alone",
+                "no row that the config says {} is scored: nothing stands for them, so no figure is told",
                 stratum.judge.name()
             ));
         }
@@ -341,8 +341,8 @@ fn figures(page: &ScorePage<'_>) -> Table {
         cells("sensitivity", &figures.sensitivity, true),
         cells("specificity", &figures.specificity, true),
     ];
-    if let Some(found) = &page.score.agreement {
-        rows.push(bare(format!("{rate} by the config"), percent(found.apparent)));
+    if let Some(value) = page.score.rate_by_config() {
+        rows.push(bare(format!("{rate} by the config"), percent(value)));
     }
     rows.push(cells(&format!("{rate} corrected"), &figures.corrected, true));
     if let Some((completed, ended, corrected)) = &page.others {

@@ -53,9 +53,9 @@ pub struct Score {
     pub strata: Vec<(KeyStratum, u64)>,
     /// Scored rows: the config's verdict first, then the people's; pass first.
     pub counts: [[u64; 2]; 2],
-    /// The strata that the figures are of; those without a scored row are not among them.
+    /// The strata with a scored row.
     pub rated: Vec<RatedStratum>,
-    /// The figures; `None` where no row is scored.
+    /// The figures; `None` where a stratum has no scored row, since nothing then stands for it.
     pub agreement: Option<JudgeAgreement>,
     /// People among themselves, each pair.
     pub between: Vec<Between>,
@@ -80,9 +80,8 @@ impl Score {
     /// Its figures, each with its interval or why there is none.
     #[must_use]
     pub fn figures(&self) -> Figures {
-        let nothing = "no row is scored";
         let Some(found) = self.agreement else {
-            let missing = || Figure::missing(nothing);
+            let missing = || self.missing();
             return Figures {
                 agreement: missing(),
                 kappa: missing(),
@@ -97,6 +96,29 @@ impl Score {
             sensitivity: Figure::or_missing(found.sensitivity, "people passed none"),
             specificity: Figure::or_missing(found.specificity, "people failed none"),
             corrected: found.corrected.into(),
+        }
+    }
+}
+
+impl Score {
+    /// The share that the config passes, of everything that was drawn from.
+    #[must_use]
+    pub fn rate_by_config(&self) -> Option<f64> {
+        let all: f64 = self.strata.iter().map(|(stratum, _)| number(stratum.size)).sum();
+        let passed = self.strata.iter().filter(|(stratum, _)| stratum.judge == Verdict::Pass);
+        let passed: f64 = passed.map(|(stratum, _)| number(stratum.size)).sum();
+        (all > 0.0).then(|| passed / all)
+    }
+
+    /// Why there are no figures.
+    #[must_use]
+    pub fn missing(&self) -> Figure {
+        let unrated = self.strata.iter().find(|(_, scored)| *scored == 0);
+        match unrated.filter(|_| self.scored > 0) {
+            Some((stratum, _)) => {
+                Figure::missing(&format!("the stratum {} has no rated row", stratum.judge.name()))
+            }
+            None => Figure::missing("no row is scored"),
         }
     }
 }
@@ -184,13 +206,14 @@ pub fn score(key: &Key, sheets: &[Ratings]) -> Result<Score, ScoreError> {
             RatedStratum { size: number(stratum.size), cells }
         })
         .collect();
+    let complete = strata.iter().all(|(_, scored)| *scored > 0);
     Ok(Score {
         raters: sheets.iter().map(|sheet| rater(key, sheet)).collect(),
         rows: key.rows.len() as u64,
         scored: counts.iter().flatten().sum(),
         split,
         unrated,
-        agreement: judge_agreement(&rated, LEVEL),
+        agreement: complete.then(|| judge_agreement(&rated, LEVEL)).flatten(),
         strata,
         counts,
         rated,
