@@ -6,6 +6,7 @@ use serde::de::IgnoredAny;
 
 use super::LibraryError;
 use super::failure::{Day, KnownFailure, Status};
+use super::signature::label;
 use crate::model::{mask, nearest};
 
 /// Bytes that a note may have: it is a line in a file, not a page.
@@ -25,6 +26,8 @@ pub struct Annotation {
     pub note: Option<String>,
     /// What should have come out, as compact JSON: see [`corrected`].
     pub corrected_output: Option<String>,
+    /// The task that it is right for; by default that of the excerpt.
+    pub corrected_task: Option<String>,
 }
 
 fn refuse<T>(message: impl Into<String>) -> Result<T, LibraryError> {
@@ -58,9 +61,34 @@ impl Annotation {
             }
         }
         if let Some(output) = &self.corrected_output {
+            let task = self.task(failure)?;
             failure.corrected_output = Some(output.clone()).filter(|output| output != "null");
+            failure.corrected_task = task.filter(|_| failure.corrected_output.is_some());
+        } else if self.corrected_task.is_some() {
+            return refuse(
+                "--task says for which task a corrected output is right; add --corrected-output",
+            );
         }
         Ok(())
+    }
+
+    /// The task that a corrected output is right for.
+    fn task(&self, failure: &KnownFailure) -> Result<Option<String>, LibraryError> {
+        let Some(given) = &self.corrected_task else {
+            let excerpt = failure.seen.excerpt.as_ref();
+            return Ok(excerpt.and_then(|excerpt| excerpt.task.clone()));
+        };
+        let task = label(given);
+        let tasks = failure.seen.task_names();
+        if tasks.contains(&task.as_str()) {
+            return Ok(Some(task));
+        }
+        let hint = match nearest(&task, tasks.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "`agenteval failures show ID` lists its tasks".to_owned(),
+        };
+        let shown: String = task.chars().take(80).collect();
+        refuse(format!("--task {shown}: the failure was not seen in this task; {hint}"))
     }
 
     fn status(&self, before: &Status) -> Result<Option<Status>, LibraryError> {

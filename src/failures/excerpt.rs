@@ -6,6 +6,7 @@
 use crate::evaluate::{ContentKind, Contents, Timeline, TimelineAttempt, TimelineStep, Verdict};
 
 use super::signature::{bounded, label};
+use crate::model::mask;
 
 /// Steps before and behind the failed one.
 const AROUND: usize = 2;
@@ -63,6 +64,18 @@ impl Excerpt {
     #[must_use]
     pub fn has_content(&self) -> bool {
         self.steps.iter().any(|step| step.input.is_some() || step.output.is_some())
+    }
+
+    /// Masks all texts anew.
+    pub(super) fn mask(&mut self) {
+        let own = [&mut self.run, &mut self.outcome].into_iter();
+        let own = own.chain(&mut self.task).chain(&mut self.end_reason);
+        let steps = self.steps.iter_mut().flat_map(|step| {
+            let texts = [&mut step.name, &mut step.error, &mut step.message];
+            let texts = texts.into_iter().chain([&mut step.input, &mut step.output]).flatten();
+            texts.chain([&mut step.kind, &mut step.verdict])
+        });
+        own.chain(steps).for_each(|text| *text = mask(text));
     }
 
     /// Whether this one is kept rather than another: one with contents, then that of the run with

@@ -32,14 +32,15 @@ pub struct Regression<'r> {
     pub id: &'r str,
     /// What is known of it.
     pub failure: &'r KnownFailure,
+    /// What should have come out in this task, as JSON; what is right for another task is not.
+    pub corrected_output: Option<&'r str>,
 }
 
 impl RegressionTask<'_> {
     /// What should have come out, as JSON, where all of its failures that say so say the same.
     #[must_use]
     pub fn corrected_output(&self) -> Option<&str> {
-        let mut outputs =
-            self.failures.iter().filter_map(|one| one.failure.corrected_output.as_deref());
+        let mut outputs = self.failures.iter().filter_map(|one| one.corrected_output);
         let first = outputs.next()?;
         outputs.all(|other| other == first).then_some(first)
     }
@@ -57,7 +58,9 @@ pub fn regressions<'r>(library: &'r Library, statuses: &[&str]) -> RegressionSet
         set.without_task += u64::from(failure.seen.tasks.is_empty());
         set.beyond += failure.seen.tasks.beyond();
         for (_, task) in failure.seen.tasks.kept() {
-            tasks.entry(task).or_default().push(Regression { id, failure });
+            let right = failure.corrected_output.as_deref();
+            let corrected_output = right.filter(|_| failure.corrected_for() == Some(task));
+            tasks.entry(task).or_default().push(Regression { id, failure, corrected_output });
         }
     }
     let task = |(task_id, failures)| RegressionTask { task_id, failures };

@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::seen::Seen;
 use super::signature::Signature;
+use crate::model::mask;
 
 /// A day of the calendar, as `2026-03-31`; texts of it sort as days do.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -78,6 +79,8 @@ pub struct KnownFailure {
     pub notes: Vec<String>,
     /// What the step or run should have given, as compact JSON.
     pub corrected_output: Option<String>,
+    /// The task that it is right for, as stored; other tasks of the failure have another answer.
+    pub corrected_task: Option<String>,
     /// What was seen of it.
     pub seen: Seen,
 }
@@ -86,7 +89,43 @@ impl KnownFailure {
     /// One that nobody has looked at.
     #[must_use]
     pub fn new(signature: Signature, seen: Seen) -> Self {
-        let (status, notes, corrected_output) = (Status::New, Vec::new(), None);
-        Self { signature, status, notes, corrected_output, seen }
+        Self {
+            signature,
+            status: Status::New,
+            notes: Vec::new(),
+            corrected_output: None,
+            corrected_task: None,
+            seen,
+        }
     }
+
+    /// The task that the corrected output is right for: the one it was written for, else, where a hand
+    /// wrote it into the file, that of the excerpt.
+    #[must_use]
+    pub fn corrected_for(&self) -> Option<&str> {
+        let excerpt = || self.seen.excerpt.as_ref().and_then(|excerpt| excerpt.task.as_deref());
+        self.corrected_output.as_ref()?;
+        self.corrected_task.as_deref().or_else(excerpt)
+    }
+
+    /// The same with secrets masked in what people can write into the file by hand.
+    #[must_use]
+    pub fn masked(&self) -> Self {
+        let mut masked = self.clone();
+        masked.notes.iter_mut().for_each(|note| *note = mask(note));
+        masked.corrected_output = self.corrected_output.as_deref().map(mask_json);
+        masked.corrected_task = self.corrected_task.as_deref().map(mask);
+        if let Some(excerpt) = &mut masked.seen.excerpt {
+            excerpt.mask();
+        }
+        masked
+    }
+}
+
+/// JSON with its secrets masked; where that would break it, all of it is.
+#[must_use]
+pub fn mask_json(json: &str) -> String {
+    let masked = mask(json);
+    let sound = serde_json::from_str::<serde::de::IgnoredAny>(&masked).is_ok();
+    if sound { masked } else { "\"[masked]\"".to_owned() }
 }

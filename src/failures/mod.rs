@@ -29,7 +29,7 @@ pub use edit::{Annotation, corrected};
 pub use error::LibraryError;
 pub use excerpt::{Excerpt, ExcerptStep};
 pub use export::{Regression, RegressionSet, RegressionTask, regressions};
-pub use failure::{Day, KnownFailure, Status};
+pub use failure::{Day, KnownFailure, Status, mask_json};
 pub use gather::{Gathered, Gatherer, MOST_SIGNATURES};
 pub use sample::{MOST_KEPT, Sample};
 pub use seen::{Seen, SeenRun};

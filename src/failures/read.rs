@@ -27,6 +27,7 @@ struct FileWire {
     until: Option<String>,
     notes: Vec<String>,
     corrected_output: Option<Box<RawValue>>,
+    corrected_task: Option<String>,
     first_seen: Option<String>,
     last_seen: Option<String>,
     #[serde(rename = "runs")]
@@ -181,7 +182,9 @@ impl KnownFailure {
         seen.excerpt = wire.excerpt.map(Into::into);
         let corrected_output = wire.corrected_output.map(|raw| compact(raw.get()));
         let corrected_output = corrected_output.filter(|text| text != "null");
-        Ok(Self { signature, status, notes: wire.notes, corrected_output, seen })
+        // Without an output there is nothing that is right for it.
+        let corrected_task = wire.corrected_task.filter(|_| corrected_output.is_some());
+        Ok(Self { signature, status, notes: wire.notes, corrected_output, corrected_task, seen })
     }
 }
 

@@ -35,6 +35,17 @@ struct Entry {
     failure: KnownFailure,
 }
 
+impl Entry {
+    /// Refuses a file that is not as it was read.
+    fn unchanged(&self) -> Result<(), LibraryError> {
+        inside(&self.file, self.bytes.is_empty())?;
+        if self.bytes.is_empty() || read(&self.file).is_ok_and(|bytes| bytes == self.bytes) {
+            return Ok(());
+        }
+        Err(unusable(&self.file, "somebody changed it in the meantime; run the command again"))
+    }
+}
+
 /// What a change of a library would write.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Changes {
@@ -208,8 +219,9 @@ impl Library {
     ///
     /// # Errors
     ///
-    /// A folder or file that cannot be written, and a file that leads out of the library. What was
-    /// moved before that stays; each file is whole.
+    /// A folder or file that cannot be written, a file that leads out of the library, and one that
+    /// somebody else changed since it was read: nothing is written then. Where moving a file fails,
+    /// what was moved before stays; each file is whole.
     pub fn save(&mut self) -> Result<Changes, LibraryError> {
         let mut changes = Changes::default();
         let mut ready = Vec::new();
@@ -233,8 +245,13 @@ impl Library {
             if new { &mut changes.new } else { &mut changes.changed }.push(id.clone());
             ready.push((id.clone(), file.into_temp_path(), bytes));
         }
+        // An editor or git knows nothing of a lock.
+        for (id, ..) in &ready {
+            self.entries.get(id).map_or(Ok(()), Entry::unchanged)?;
+        }
         for (id, file, bytes) in ready {
             let Some(entry) = self.entries.get_mut(&id) else { continue };
+            entry.unchanged()?;
             file.persist(&entry.file)
                 .map_err(|error| unusable(&entry.file, &error.error.to_string()))?;
             entry.bytes = bytes;

@@ -30,6 +30,9 @@ impl KnownFailure {
         list(&mut out, "notes", self.notes.iter().map(json).collect());
         let corrected = self.corrected_output.as_deref().unwrap_or("null");
         out.push_str(&format!("  \"corrected_output\": {corrected},\n"));
+        if let Some(task) = &self.corrected_task {
+            entry(&mut out, "corrected_task", task);
+        }
         let tasks = seen.task_names();
         list(&mut out, "tasks", tasks.iter().map(|task| json(*task)).collect());
         number(&mut out, "tasks_beyond", seen.tasks.beyond());

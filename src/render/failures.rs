@@ -254,6 +254,7 @@ pub fn failure_doc(failure: &KnownFailure, file: &str) -> Doc {
     facts.extend(failure.notes.iter().map(|note| ("note", note.clone())));
     if let Some(output) = &failure.corrected_output {
         facts.push(("corrected output", shorten(output, MOST_OUTPUT)));
+        facts.extend(failure.corrected_for().map(|task| ("right for", task.to_owned())));
     }
     facts.push(("file", file.to_owned()));
     doc.table(Table {

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use super::csv::inert;
 use super::json::{compact_json, pretty_json};
 use super::mask::mask;
-use crate::failures::{Regression, RegressionSet, RegressionTask};
+use crate::failures::{Regression, RegressionSet, RegressionTask, mask_json};
 
 #[derive(Serialize)]
 struct SetWire {
@@ -20,7 +20,7 @@ struct TaskWire {
     task_id: String,
     /// The ids of its failures.
     signatures: Vec<String>,
-    /// What should have come out, where all of its failures that say so say the same.
+    /// What should have come out in this task, where all of its failures that say so say the same.
     corrected_output: Option<Box<RawValue>>,
     failures: Vec<FailureWire>,
 }
@@ -38,9 +38,9 @@ struct FailureWire {
     run: Option<String>,
 }
 
-/// JSON as it is stored: numbers and the order of keys stay.
+/// JSON as it is stored, masked: numbers and the order of keys stay.
 fn raw(json: Option<&str>) -> Option<Box<RawValue>> {
-    RawValue::from_string(json?.to_owned()).ok()
+    RawValue::from_string(mask_json(json?)).ok()
 }
 
 fn wire(task: &RegressionTask<'_>) -> TaskWire {
@@ -61,7 +61,7 @@ fn failure(one: &Regression<'_>) -> FailureWire {
         tool: signature.tool.as_deref().map(mask),
         r#where: mask(&signature.place),
         template: mask(&signature.template),
-        corrected_output: raw(failure.corrected_output.as_deref()),
+        corrected_output: raw(one.corrected_output),
         run: failure.seen.excerpt.as_ref().map(|excerpt| mask(&excerpt.run)),
     }
 }
@@ -107,7 +107,7 @@ pub fn regressions_csv(set: &RegressionSet<'_>) -> String {
                 signature.tool.as_deref().unwrap_or_default(),
                 &signature.place,
                 &signature.template,
-                one.failure.corrected_output.as_deref().unwrap_or_default(),
+                &one.corrected_output.map(mask_json).unwrap_or_default(),
                 one.failure.seen.excerpt.as_ref().map_or("", |excerpt| &excerpt.run),
             ]);
         }

@@ -91,6 +91,9 @@ pub(crate) struct FailuresAnnotate {
     /// Keep what should have come out: JSON, or a text
     #[arg(long, value_name = "FILE")]
     pub(crate) corrected_output: Option<PathBuf>,
+    /// The task that the corrected output is right for [default: the task of the excerpt]
+    #[arg(long, value_name = "ID")]
+    pub(crate) task: Option<String>,
 }
 
 #[derive(Debug, Clone, ClapArgs)]
@@ -102,6 +105,9 @@ pub(crate) struct FailuresCheck {
     /// The day that quarantines are held against [default: today in UTC]
     #[arg(long, value_name = "DATE")]
     pub(crate) today: Option<String>,
+    /// What to do where there is no library
+    #[arg(long, value_enum, default_value_t = LibraryMissing::Fail)]
+    pub(crate) missing: LibraryMissing,
     /// What to do about failures that the library does not have
     #[arg(long, value_enum, default_value_t = NewFailures::Warn)]
     pub(crate) new: NewFailures,
@@ -160,6 +166,14 @@ pub(crate) enum NewFailures {
     Fail,
     /// Say nothing
     Ignore,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LibraryMissing {
+    /// Exit with 2: nothing could be back
+    Fail,
+    /// Warn, and hold against an empty one: for a first run
+    Ok,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -1,6 +1,6 @@
 //! `agenteval failures check`: whether runs bring back what was fixed.
 
-use super::super::args::{FailuresCheck, Global, NewFailures, Output};
+use super::super::args::{FailuresCheck, Global, LibraryMissing, NewFailures, Output};
 use super::super::output::{self, Forms, More};
 use super::super::{Failure, Outcome, complain};
 use super::{gather, keep_library, library};
@@ -18,14 +18,14 @@ pub(super) fn run(args: &FailuresCheck, global: &Global) -> Outcome {
         })?,
         None => today()?,
     };
-    if let Some(folder) = args.store.store.as_deref().filter(|folder| !folder.exists()) {
-        return Err(Failure::usage(format!(
-            "--store {}: there is no such folder, so nothing could be back; collect failures first",
-            folder.display()
-        )));
-    }
     let library = library(&args.store)?;
     keep_library(&output, &library)?;
+    if args.missing == LibraryMissing::Fail && !library.folder().exists() {
+        return Err(Failure::usage(format!(
+            "there is no such folder: {}, so nothing could be back; collect failures first, or add --missing ok for a first run",
+            library.folder().display()
+        )));
+    }
     if library.is_empty() && !global.quiet {
         complain(&format!(
             "warning: there is no failure in {}, so nothing can be back",

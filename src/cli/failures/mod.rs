@@ -56,8 +56,8 @@ fn library(flag: &LibraryFlag) -> Result<Library, Failure> {
     Ok(Library::load(shown)?)
 }
 
-/// Keeps other changes of this library waiting until it is dropped. A folder that is not there yet,
-/// or cannot be locked, keeps nobody waiting.
+/// Keeps other changes of this library waiting until it is dropped. A folder that is not there, or
+/// cannot be locked, keeps nobody waiting.
 fn lock(flag: &LibraryFlag) -> Option<std::fs::File> {
     let here = std::env::current_dir().ok()?;
     let folder = flag.store.clone().unwrap_or_else(|| Library::find(&here));
@@ -119,13 +119,23 @@ fn gather(
 fn collect(args: &FailuresCollect, global: &Global) -> Outcome {
     let output = Output::from(&args.output);
     output::check(&output, More::Nothing)?;
-    let _lock = lock(&args.store);
-    let mut library = library(&args.store)?;
-    keep_library(&output, &library)?;
+    // What is wrong with the library is told before long work.
+    let before = library(&args.store)?;
+    keep_library(&output, &before)?;
     let gatherer = Gatherer::new(args.recovered, args.include_content);
     let set = gather(&args.input, global, &output, &gatherer, args.include_content)?;
     let (found, failed_runs) = gatherer.finish()?;
     let ids: Vec<String> = found.keys().cloned().collect();
+    // Reading runs may take long; what people wrote in the meantime is read now.
+    let (_lock, mut library) = if found.is_empty() {
+        (None, before)
+    } else {
+        std::fs::create_dir_all(before.folder()).map_err(|error| {
+            Failure::usage(format!("cannot create {}: {error}", before.folder().display()))
+        })?;
+        let lock = lock(&args.store);
+        (lock, library(&args.store)?)
+    };
     library.take(found)?;
     let changes = library.save()?;
     let page = CollectedPage {
@@ -168,8 +178,8 @@ fn show(args: &FailuresShow, global: &Global) -> Outcome {
         return Err(Failure::usage(format!("there is no failure `{id}`")));
     };
     let file = library.file(&id).map(|file| file.display().to_string()).unwrap_or_default();
-    // The file itself: programs read one form, not two.
-    let json = || String::from_utf8_lossy(&failure.to_bytes()).into_owned();
+    // The form of the file: programs read one form, not two. Hands may have written secrets into it.
+    let json = || String::from_utf8_lossy(&failure.masked().to_bytes()).into_owned();
     output::emit(&Forms::page(&|| failure_doc(failure, &file), &json), &output, global)?;
     Ok(Status::Done)
 }
@@ -188,6 +198,7 @@ fn annotate(args: &FailuresAnnotate) -> Outcome {
         until: args.until.clone(),
         note: args.note.clone(),
         corrected_output,
+        corrected_task: args.task.clone(),
     };
     if annotation == Annotation::default() {
         return Err(Failure::usage(
@@ -200,7 +211,8 @@ fn annotate(args: &FailuresAnnotate) -> Outcome {
     annotation.apply(failure)?;
     let status = failure.status.clone();
     let changes = library.save()?;
-    let word = if changes.changed.is_empty() { "unchanged" } else { "annotated" };
+    // Files in an older form are written anew with it, and are not what was asked for.
+    let word = if changes.changed.contains(&id) { "annotated" } else { "unchanged" };
     let until = status.until().map(|day| format!(" until {day}")).unwrap_or_default();
     let file = library.file(&id).map(|file| file.display().to_string()).unwrap_or_default();
     output::print(&format!("{word} {id}: {}{until}\n{}\n", status.name(), one_line(&file)))
