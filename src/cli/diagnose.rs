@@ -21,7 +21,8 @@ pub(super) fn run(args: &DiagnoseArgs, global: &Global) -> Outcome {
     let output = Output { output: args.output.into(), files: args.files.clone() };
     output::check(&output, More::Findings)?;
     let loaded = Loaded::config(&args.reading, global)?;
-    let settings = settings(&loaded, &output)?;
+    let shows_content = args.include_content;
+    let settings = Settings { shows_content, ..settings(&loaded, &output)? };
     for word in args.deny.iter().chain(&args.allow) {
         known(word)?;
     }

@@ -30,7 +30,7 @@ impl Grade {
 }
 
 /// Findings of one rule that are kept of one run; all are counted.
-const KEPT: usize = 20;
+pub const KEPT: usize = 20;
 
 /// One thing that a rule found.
 #[derive(Debug, Clone, PartialEq)]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::names::begins_with;
 use super::{Grade, Rule, ToolSchemas};
 use crate::config::{DiagnoseLevel, EvalConfig};
 
@@ -31,6 +32,8 @@ pub struct Settings {
     pub tool_schemas: ToolSchemas,
     /// Whether the config names them.
     pub names_side_effects: bool,
+    /// Whether evidence may show values of inputs and outputs.
+    pub shows_content: bool,
     /// The config's limit of steps.
     pub max_steps: Option<u64>,
     /// The config's limit of seconds.
@@ -64,6 +67,7 @@ impl Settings {
             rules,
             names_side_effects: !config.side_effects.is_empty(),
             tool_schemas: ToolSchemas::default(),
+            shows_content: false,
             side_effects: side_effects.build().unwrap_or_default(),
             max_steps: config.limits.max_steps,
             timeout_seconds: config.limits.timeout_seconds,
@@ -102,7 +106,6 @@ impl Settings {
         if self.names_side_effects {
             return self.side_effects.is_match(tool);
         }
-        let verb = tool.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
-        VERBS.iter().any(|known| verb.eq_ignore_ascii_case(known))
+        begins_with(tool, &VERBS)
     }
 }

@@ -15,7 +15,7 @@ use super::mask::mask;
 use super::number::{count, percent};
 use super::safe::one_line;
 use super::sarif::{self, SarifLog};
-use crate::diagnose::{Diagnosis, Finding, Grade, RULES, Rule};
+use crate::diagnose::{Diagnosis, Finding, Grade, KEPT, RULES, Rule};
 
 /// Findings of one rule that text shows; JSON has all that are kept.
 const SHOWN: usize = 5;
@@ -194,9 +194,16 @@ pub fn diagnosis_doc(page: &DiagnosisPage<'_>) -> Doc {
         for finding in found.iter().take(SHOWN) {
             doc.line(format!("  {}", line(page, finding)));
         }
-        let more = wire.findings.saturating_sub(found.len().min(SHOWN) as u64);
+        let more = found.len().saturating_sub(SHOWN) as u64;
         if more > 0 {
             doc.line(format!("  {} more in --output json", count(more)));
+        }
+        let counted = wire.findings.saturating_sub(found.len() as u64);
+        if counted > 0 {
+            doc.line(format!(
+                "  {} more are only counted: of a run and rule the first {KEPT} are kept",
+                count(counted)
+            ));
         }
         doc.line(format!("  do: {}", rule.remedy));
     }

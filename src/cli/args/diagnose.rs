@@ -17,6 +17,9 @@ pub(crate) struct DiagnoseArgs {
     /// Take a rule out of what --deny names
     #[arg(long, value_name = "RULE", value_delimiter = ',')]
     pub(crate) allow: Vec<String>,
+    /// Show values of inputs and outputs in evidence, masked and cut
+    #[arg(long)]
+    pub(crate) include_content: bool,
     #[command(flatten)]
     pub(crate) reading: Reading,
     /// Form of the output

@@ -11,7 +11,7 @@ use crate::model::{Final, input_hash, mask};
 pub(super) const RULE: Rule = Rule {
     code: "goal_lost",
     title: "the goal or a constraint changes on the way",
-    about: "A field `goal`, `objective`, `constraints`, `requirements`, `budget` or `deadline` of the first plan (a step of the type or name plan; its output, else its input), or a field inside of it, has another value in a later plan or in `final`; fields inside that count down or up (remaining, left, used, spent) are left out.",
+    about: "A field `goal`, `objective`, `constraints`, `requirements`, `budget` or `deadline` of the first plan (a step of the type or name plan; its output, else its input), or a field inside of it, has another value in a later plan or in `final`; fields inside that count down or up (remaining, left, used, spent) are left out. Values are shown with `--include-content` alone.",
     remedy: "Keep goal and constraints outside of what the agent may rewrite, and hold each plan and the result against them.",
     grade: Grade::Warning,
     limit: None,
@@ -59,7 +59,7 @@ fn fields(text: &str) -> BTreeMap<String, (u64, String)> {
     found
 }
 
-fn check(case: &Case<'_>, _: &Settings, sink: &mut Sink<'_>) {
+fn check(case: &Case<'_>, settings: &Settings, sink: &mut Sink<'_>) {
     // What comes after what is not known there.
     if case.run.order_unknown {
         return;
@@ -76,9 +76,9 @@ fn check(case: &Case<'_>, _: &Settings, sink: &mut Sink<'_>) {
     for plan in plans {
         let mut here = plan.input.map(fields).unwrap_or_default();
         here.extend(plan.output.map(fields).unwrap_or_default());
-        let changed: Vec<(String, String)> = differences(&first, &here);
+        let changed: Vec<(String, String)> = differences(&first, &here, settings.shows_content);
         if let Some((name, evidence)) = changed.first() {
-            let mut finding = format!("`{name}` was {evidence}");
+            let mut finding = format!("`{name}` {evidence}");
             if changed.len() > 1 {
                 finding.push_str(&format!(", and {} more", changed.len() - 1));
             }
@@ -93,8 +93,8 @@ fn check(case: &Case<'_>, _: &Settings, sink: &mut Sink<'_>) {
     }
     sink.examined(1);
     if let Final::Json(text) = &case.run.final_output {
-        for (name, evidence) in differences(&first, &fields(text)) {
-            sink.about(Some("final"), format!("`{name}` was {evidence}"));
+        for (name, evidence) in differences(&first, &fields(text), settings.shows_content) {
+            sink.about(Some("final"), format!("`{name}` {evidence}"));
         }
     }
 }
@@ -103,6 +103,7 @@ fn check(case: &Case<'_>, _: &Settings, sink: &mut Sink<'_>) {
 fn differences(
     first: &BTreeMap<String, (u64, String)>,
     here: &BTreeMap<String, (u64, String)>,
+    shows_content: bool,
 ) -> Vec<(String, String)> {
     // Masked first: half of a secret is no longer known for one.
     let short = |text: &str| {
@@ -112,8 +113,11 @@ fn differences(
     here.iter()
         .filter_map(|(name, (hash, text))| {
             let (before, was) = first.get(name)?;
-            (before != hash)
-                .then(|| (name.clone(), format!("{} and became {}", short(was), short(text))))
+            let told = || match shows_content {
+                true => format!("was {} and became {}", short(was), short(text)),
+                false => "has another value".to_owned(),
+            };
+            (before != hash).then(|| (name.clone(), told()))
         })
         .collect()
 }

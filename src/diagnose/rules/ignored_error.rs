@@ -2,15 +2,16 @@
 
 use std::collections::HashMap;
 
+use crate::diagnose::names::words;
 use crate::diagnose::{Action, Case, Check, Grade, Rule, Settings, Sink};
 use crate::evaluate::Verdict;
-use crate::model::is_intervention;
+use crate::model::{is_intervention, is_model_turn};
 
 /// The rule.
 pub(super) const RULE: Rule = Rule {
     code: "ignored_error",
     title: "a failure is passed over",
-    about: "An action fails, is not tried again, its tool is never called again in the run, and the next action is another tool that passes and is no reflection, plan, approval or hand-over, nor another way to the same end (a name that begins with the same two words).",
+    about: "An action fails, is not tried again, its tool is never called again in the run, and the next action is another tool that passes and is no reflection, plan, approval or hand-over, nor another way to the same end (a name that begins with the same two words); turns of the model are passed over.",
     remedy: "Make the error visible to the agent (many frameworks hand it on as ordinary text), and let the loop stop or decide where a step has failed.",
     grade: Grade::Warning,
     limit: None,
@@ -22,16 +23,17 @@ fn check(case: &Case<'_>, _: &Settings, sink: &mut Sink<'_>) {
     if case.run.order_unknown {
         return;
     }
-    let failed = case.actions.iter().any(|action| action.verdict == Verdict::Failed);
-    if failed {
+    // A turn of the model between two calls neither answers a failure nor goes on from it.
+    let actions: Vec<&Action<'_>> = case.actions.iter().filter(|action| !is_turn(action)).collect();
+    if actions.iter().any(|action| action.verdict == Verdict::Failed) {
         sink.examined(1);
     }
     let mut last: HashMap<&str, usize> = HashMap::new();
-    for (at, action) in case.actions.iter().enumerate() {
+    for (at, action) in actions.iter().enumerate() {
         last.insert(action.label(), at);
     }
-    for (at, pair) in case.actions.windows(2).enumerate() {
-        let [action, next] = pair else { continue };
+    for (at, pair) in actions.windows(2).enumerate() {
+        let [action, next] = *pair else { continue };
         if action.verdict != Verdict::Failed || next.verdict != Verdict::Passed {
             continue;
         }
@@ -47,24 +49,47 @@ fn check(case: &Case<'_>, _: &Settings, sink: &mut Sink<'_>) {
     }
 }
 
+/// Whether an action is a turn of the model; a node of a name that asks a model is a step.
+fn is_turn(action: &Action<'_>) -> bool {
+    action.attempt.turn || (action.name.is_none() && is_model_turn(action.kind))
+}
+
 /// Whether an action answers a failure: it thinks, asks or hands over.
 fn answers(next: &Action<'_>) -> bool {
-    const HEADS: [&str; 11] = [
-        "think", "reflect", "plan", "replan", "human", "escalat", "handoff", "hand", "transfer",
-        "ticket", "ask",
+    // Whole words: `handle_order` is no hand-over, and `plane` no plan.
+    const WORDS: [&str; 24] = [
+        "think",
+        "thinking",
+        "thought",
+        "reflect",
+        "reflection",
+        "reflexion",
+        "critique",
+        "plan",
+        "planner",
+        "planning",
+        "replan",
+        "replanning",
+        "human",
+        "escalate",
+        "escalated",
+        "escalation",
+        "handoff",
+        "handover",
+        "hand",
+        "transfer",
+        "ticket",
+        "tickets",
+        "ask",
+        "asks",
     ];
-    let says = |text: &str| words(text).any(|word| HEADS.iter().any(|head| word.starts_with(head)));
+    let says = |text: &str| words(text).iter().any(|word| WORDS.contains(&word.as_str()));
     is_intervention(next.kind) || says(next.label()) || says(next.kind)
 }
 
 /// Whether two tools are ways to one end: their names begin with the same two words, as
 /// `find_user_by_email` and `find_user_by_name` do.
 fn is_other_way(failed: &str, next: &str) -> bool {
-    let both = words(failed).zip(words(next)).take(2);
-    both.filter(|(a, b)| a == b).count() == 2
-}
-
-/// The words of a name, in lower case.
-fn words(name: &str) -> impl Iterator<Item = String> + '_ {
-    name.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()).map(str::to_lowercase)
+    let (failed, next) = (words(failed), words(next));
+    failed.iter().zip(&next).take(2).filter(|(a, b)| a == b).count() == 2
 }

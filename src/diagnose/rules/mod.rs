@@ -1,5 +1,6 @@
 //! The list of rules, in the order in which they are shown.
 
+mod by_task;
 mod contradictory_record;
 mod empty_reflection;
 mod failed_cost;

@@ -9,7 +9,7 @@ use crate::evaluate::Limit;
 pub(super) const RULE: Rule = Rule {
     code: "no_end_condition",
     title: "only the limit ended the run, while it repeated itself",
-    about: "A run ends at a limit of steps, turns, tokens or time, as recorded or by the config, and at least half of its last actions (as many as the limit of this rule) have been there before: tool and input where inputs are recorded, else the tool alone.",
+    about: "A run ends at a limit of steps, turns, tokens or time, as recorded or by the config, and at least half of its last actions (as many as the limit of this rule) have been there before with the same input; needs recorded inputs.",
     remedy: "Say in the task when it is done, check after each step whether it is, and stop when nothing new is done.",
     grade: Grade::Warning,
     limit: Some((6.0, "last actions that are looked at")),
@@ -24,6 +24,10 @@ fn check(case: &Case<'_>, _: &Settings, sink: &mut Sink<'_>) {
     if !ended_at_a_limit(case) {
         return;
     }
+    // One tool many times with inputs that nobody knows may be work.
+    if !case.actions.iter().any(|action| action.attempt.input.is_some()) {
+        return;
+    }
     sink.examined(1);
     let last = sink.limit().max(2.0);
     #[expect(
@@ -33,11 +37,12 @@ fn check(case: &Case<'_>, _: &Settings, sink: &mut Sink<'_>) {
     )]
     let last = (last as usize).min(case.actions.len());
     let from = case.actions.len() - last;
-    let mut seen: BTreeMap<(&str, Option<u64>), u32> = BTreeMap::new();
+    let mut seen: BTreeMap<(&str, u64), u32> = BTreeMap::new();
     let mut repeated = 0;
     let mut most: BTreeMap<&str, u32> = BTreeMap::new();
     for (at, action) in case.actions.iter().enumerate() {
-        let times = seen.entry((action.label(), action.attempt.input)).or_default();
+        let Some(input) = action.attempt.input else { continue };
+        let times = seen.entry((action.label(), input)).or_default();
         if at >= from && *times > 0 {
             repeated += 1;
             *most.entry(action.label()).or_default() += 1;

@@ -2,14 +2,16 @@
 
 use std::collections::HashMap;
 
+use crate::diagnose::names::begins_with;
 use crate::diagnose::{Action, Case, Check, Grade, Rule, Settings, Sink};
 use crate::evaluate::Verdict;
+use crate::model::is_intervention;
 
 /// The rule.
 pub(super) const RULE: Rule = Rule {
     code: "unsafe_retry",
     title: "a call with side effects is made again though it may have been done",
-    about: "A tool with side effects (`side_effects` of the config, else names that begin with send, charge, refund, pay, book, purchase, publish or delete) is called again with the same input, in the same step or later, after an attempt that passed, has no result, or ended in an error that says nothing of whether it was done (a timeout, a lost connection, no type); a call that was refused, skipped or turned away by a rate limit was not done, and one before a passed call that cancels, undoes, reverts, voids or revokes may be done anew.",
+    about: "A tool with side effects (`side_effects` of the config, else names that begin with send, charge, refund, pay, book, purchase, publish or delete) is called again with the same input, in the same step or later, after an attempt that passed, has no result, or ended in an error that says nothing of whether it was done (a timeout, a lost connection, no type); a call that was refused, skipped, waits for an approval or was turned away by a rate limit was not done, a pending or running one that is the record right before is the same call, and one before a passed call that cancels, undoes, reverts, voids or revokes may be done anew.",
     remedy: "Give each request an id of its own that a retry keeps, let the tool drop repeated ids, and ask what became of the first request before it is made again.",
     grade: Grade::Error,
     limit: None,
@@ -23,9 +25,12 @@ fn check(case: &Case<'_>, settings: &Settings, sink: &mut Sink<'_>) {
     }
     sink.examined(1);
     // Of a longer row each call is held against the one before it.
-    let mut last: HashMap<(&str, u64), &Action<'_>> = HashMap::new();
-    let mut last_of_step: HashMap<(&str, u32), &Action<'_>> = HashMap::new();
+    let mut last: HashMap<(&str, u64), (usize, &Action<'_>)> = HashMap::new();
+    let mut last_of_step: HashMap<(&str, u32), (usize, &Action<'_>)> = HashMap::new();
+    // Records so far, but for approvals and people, who come between the records of one call.
+    let mut at = 0;
     for call in &case.actions {
+        at += usize::from(!is_intervention(call.kind));
         if call.verdict == Verdict::Passed && undoes(call.label()) {
             // What was done before may be what was undone, and is then rightly done anew.
             last.clear();
@@ -36,11 +41,14 @@ fn check(case: &Case<'_>, settings: &Settings, sink: &mut Sink<'_>) {
         }
         let label = call.label();
         let earlier = match call.attempt.input {
-            Some(input) => last.insert((label, input), call),
+            Some(input) => last.insert((label, input), (at, call)),
             None => last_of_step.get(&(label, call.step)).copied(),
         };
-        last_of_step.insert((label, call.step), call);
-        let Some(earlier) = earlier.filter(|earlier| may_be_done(earlier)) else { continue };
+        last_of_step.insert((label, call.step), (at, call));
+        let done = |(before, earlier): &(usize, &Action<'_>)| {
+            may_be_done(earlier) && !(before + 1 == at && goes_on(earlier, call))
+        };
+        let Some((_, earlier)) = earlier.filter(done) else { continue };
         let outcome = match earlier.verdict {
             Verdict::Passed => "passed",
             Verdict::Failed => "may have been done",
@@ -64,8 +72,7 @@ fn check(case: &Case<'_>, settings: &Settings, sink: &mut Sink<'_>) {
 /// Whether a tool takes something back, by the word that its name begins with.
 fn undoes(tool: &str) -> bool {
     const WORDS: [&str; 7] = ["cancel", "undo", "revert", "rollback", "reverse", "void", "revoke"];
-    let word = tool.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
-    WORDS.iter().any(|known| word.eq_ignore_ascii_case(known))
+    begins_with(tool, &WORDS)
 }
 
 /// Whether an attempt may have had its effect.
@@ -83,11 +90,43 @@ fn may_be_done(action: &Action<'_>) -> bool {
     }
 }
 
-/// Whether a status says that the call was never made.
+/// A status in lower case, its words joined by `_`.
+fn plain(status: &str) -> String {
+    status.trim().to_ascii_lowercase().replace([' ', '-'], "_")
+}
+
+/// Whether a status says that the call was never made, or waits for somebody.
 fn was_held_back(status: &str) -> bool {
-    ["denied", "rejected", "declined", "skipped"]
+    const WORDS: [&str; 5] = ["denied", "rejected", "declined", "skipped", "requires_action"];
+    let status = plain(status);
+    let waits = ["waiting", "awaiting", "pending", "requires", "needs"]
         .iter()
-        .any(|word| status.trim().eq_ignore_ascii_case(word))
+        .any(|word| status.starts_with(word));
+    let for_somebody = ["approval", "confirmation", "human", "review", "user", "input"]
+        .iter()
+        .any(|word| status.contains(word));
+    WORDS.contains(&status.as_str()) || (waits && for_somebody)
+}
+
+/// Whether a record only tells that the call is under way, and the next one what became of it.
+fn goes_on(earlier: &Action<'_>, call: &Action<'_>) -> bool {
+    const WORDS: [&str; 11] = [
+        "waiting",
+        "awaiting",
+        "pending",
+        "queued",
+        "scheduled",
+        "created",
+        "started",
+        "running",
+        "in_progress",
+        "processing",
+        "unfinished",
+    ];
+    let status = plain(earlier.attempt.status.as_deref().unwrap_or_default());
+    let ids = (earlier.attempt.request_id.as_deref(), call.attempt.request_id.as_deref());
+    let another = matches!(ids, (Some(first), Some(second)) if first != second);
+    earlier.verdict == Verdict::Neither && WORDS.contains(&status.as_str()) && !another
 }
 
 /// Whether an error leaves open what the other side did: no answer came, or none that tells.

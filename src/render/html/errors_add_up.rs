@@ -1,7 +1,7 @@
 //! The survival chart with what it says of longer runs: the risk of a step, the half-life, whether
 //! the risk is constant, and how far runs would get.
 
-use super::super::horizon::{constant, ends, points, steps};
+use super::super::horizon::{constant, ends, horizon_line, points};
 use super::super::number::{count, percent};
 use super::why::Why;
 use super::writer::Html;
@@ -35,14 +35,13 @@ fn facts(why: &Why<'_>, html: &mut Html) {
         ),
     );
     for (name, share) in [("half-life", 0.5), ("80% horizon", 0.8)] {
-        let (at, interval) = risk.horizon(share);
-        fact(name, &format!("{} steps {}", steps(at), ends(interval, steps)));
+        fact(name, &horizon_line(found, share));
     }
     fact("constant risk?", &constant(found));
     html.raw("</dl>\n");
     if found.projections.iter().any(|at| at.withheld) {
         html.raw("<p>Beyond step ").number(found.survival.last.into());
-        html.raw(" nothing is projected: the runs reject a constant risk.</p>\n");
+        html.raw(" nothing is projected: the runs do not agree with a constant risk.</p>\n");
     }
     let shown: Vec<&Projection> = found.projections.iter().filter(|at| !at.withheld).collect();
     if shown.is_empty() {
