@@ -206,10 +206,9 @@ fn the_tasks_of_failures_are_a_regression_set_with_what_is_right() {
     let ran = export(&[]);
     let lines: Vec<&str> = ran.out.lines().collect();
     assert_eq!(lines.len(), 2, "{ran:?}");
-    assert!(
-        lines[0]
-            .contains("\"corrected_output\":{\"total\":1.0,\"id\":123456789012345678901234567890}")
-    );
+    let right = "\"corrected_output\":{\"total\":1.0,\"id\":123456789012345678901234567890}";
+    // Of one of both tasks, that of the excerpt.
+    assert_eq!(lines.iter().filter(|line| line.contains(right)).count(), 1, "{ran:?}");
     let second: Value = serde_json::from_str(lines[1]).expect("JSON");
     assert_eq!((&second["task_id"], &second["signatures"]), (&json!("t1"), &json!([id])));
     assert!(second["failures"][0]["run"].is_string(), "{second}");
@@ -223,6 +222,107 @@ fn the_tasks_of_failures_are_a_regression_set_with_what_is_right() {
     export(&["-o", &folder.at("set.xml")]).refused(2, &[".ndjson, .json or .csv"]);
     export(&["-o", &folder.at("library/set.json")]).refused(2, &["library of failures"]);
     assert_eq!(files(&store).len(), 1);
+}
+
+#[test]
+fn the_corrected_output_of_one_task_was_exported_for_all_tasks_of_its_signature() {
+    let folder = Folder::new();
+    let store = folder.at("library");
+    let runs = failed("a", "t1", "no answer") + &failed("b", "t2", "no answer");
+    collect(&store, &folder.file("runs.ndjson", runs));
+    let id = only_id(&store);
+    let right = folder.file("right.json", "{\"total\": 2}");
+    let annotate = |more: &[&str]| {
+        let args = ["failures", "annotate", &id, "--store", &store];
+        run(&[&args[..], more].concat())
+    };
+    annotate(&["--task", "t2"]).refused(2, &["add --corrected-output"]);
+    annotate(&["--corrected-output", &right, "--task", "t22"])
+        .refused(2, &["not seen in this task", "did you mean `t2`?"]);
+    for (task, other) in [("t2", "t1"), ("t1", "t2")] {
+        let more = ["--status", "known", "--corrected-output", &right, "--task", task];
+        let ran = annotate(&more);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        assert!(ran.out.starts_with("annotated "), "{ran:?}");
+        let ran = run(&["failures", "export", "--store", &store, "--output", "json"]);
+        let set = ran.json();
+        for one in set["tasks"].as_array().expect("tasks") {
+            let wanted = if one["task_id"] == task { json!({"total": 2}) } else { Value::Null };
+            assert_eq!(one["corrected_output"], wanted, "{task} {other}: {set:#}");
+            assert_eq!(one["failures"][0]["corrected_output"], wanted, "{set:#}");
+        }
+        // A later collection changes nothing of it.
+        let more = folder.file("more.ndjson", failed("0", "t0", "no answer"));
+        collect(&store, &more);
+        let shown = run(&["failures", "show", &id, "--store", &store]);
+        assert!(shown.out.contains("right for"), "{shown:?}");
+    }
+}
+
+#[test]
+fn secrets_that_hands_wrote_into_a_file_were_printed() {
+    let folder = Folder::new();
+    let store = folder.at("library");
+    collect(&store, &folder.file("runs.ndjson", failed("a", "t", "no answer")));
+    let id = only_id(&store);
+    let (name, text) = files(&store).into_iter().next().expect("one");
+    let secret = format!("sk-{}", "Ab1".repeat(14));
+    let text = text
+        .replace("\"status\": \"new\"", "\"status\": \"known\"")
+        .replace("\"notes\": []", &format!("\"notes\": [\"the key is {secret}\"]"))
+        .replace(
+            "\"corrected_output\": null",
+            &format!("\"corrected_output\": {{\"key\": \"{secret}\"}}"),
+        );
+    assert_eq!(text.matches(&secret).count(), 2, "{text}");
+    std::fs::write(Path::new(&store).join(name), text).expect("written");
+    for command in [
+        &["show", &id][..],
+        &["show", &id, "--output", "json"],
+        &["list", "--output", "json"],
+        &["export"],
+        &["export", "--output", "json"],
+        &["export", "--output", "csv"],
+    ] {
+        let ran = run(&[&["failures"], command, &["--store", &store]].concat());
+        assert_eq!(ran.code, 0, "{ran:?}");
+        assert!(!ran.out.contains(&secret), "{command:?}: {ran:?}");
+    }
+    let shown = run(&["failures", "show", &id, "--output", "json", "--store", &store]);
+    assert!(shown.json()["corrected_output"]["key"].is_string(), "{shown:?}");
+}
+
+#[test]
+fn a_check_without_a_library_passed() {
+    let folder = Folder::new();
+    let file = folder.file("runs.ndjson", failed("a", "t", "no answer"));
+    let check_in = |more: &[&str]| {
+        let mut command = agenteval();
+        command.current_dir(folder.path()).args(["failures", "check", &file]).args(more);
+        Ran::of(&mut command)
+    };
+    check_in(&[]).refused(2, &["no such folder", "--missing ok"]);
+    let ran = check_in(&["--missing", "ok"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.err.contains("warning: there is no failure"), "{ran:?}");
+}
+
+#[test]
+fn an_annotation_that_changed_nothing_was_told_as_one_because_another_file_was_old() {
+    let folder = Folder::new();
+    let store = folder.at("library");
+    let runs = failed("a", "t", "no answer") + &failed("b", "t", "host is gone");
+    let found = collect(&store, &folder.file("runs.ndjson", runs));
+    let ids: Vec<&str> =
+        found["new"].as_array().expect("ids").iter().filter_map(Value::as_str).collect();
+    // The other file has counts that are not those of its list, which any command mends.
+    let other = files(&store).into_iter().find(|(name, _)| name.contains(ids[1])).expect("there");
+    let stale = other.1.replace("\"runs\": 1,", "\"runs\": 9,");
+    assert_ne!(stale, other.1);
+    std::fs::write(Path::new(&store).join(&other.0), stale).expect("written");
+    let args = ["failures", "annotate", ids[0], "--store", &store, "--status", "new"];
+    let ran = run(&args);
+    assert!(ran.out.starts_with("unchanged "), "{ran:?}");
 }
 
 #[test]

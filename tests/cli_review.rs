@@ -240,6 +240,31 @@ fn filled_sheets_are_scored_with_blank_and_unsure_rows_told() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn a_key_was_left_behind_where_the_sheet_could_not_be_written() {
+    let (folder, runs) = folder();
+    std::os::unix::fs::symlink(folder.at("gone/sheet.csv"), folder.at("sheet.csv")).unwrap();
+    let ran = sample(&folder, &runs, "sheet.csv", &[]);
+    ran.refused(2, &["cannot write"]);
+    assert!(!std::path::Path::new(&folder.at("sheet.csv.key.json")).exists());
+}
+
+#[test]
+fn a_sheet_with_only_passed_rows_rated_said_that_the_config_passes_all() {
+    let (folder, runs) = folder();
+    assert_eq!(sample(&folder, &runs, "sheet.csv", &["--size", "20"]).code, 0);
+    let says = |_: usize, judge: &str| if judge == "pass" { "pass" } else { "" }.to_owned();
+    let ann = fill(&folder, "sheet.csv", "ann.csv", says);
+    let key = folder.at("sheet.csv.key.json");
+    let ran = review(&folder, &["score", &ann, "--key", &key, "--of", &runs]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    for part in ["completion by the config  75.0%", "n/a: the stratum fail has no rated row"] {
+        assert!(ran.out.contains(part), "no {part:?} in {}", ran.out);
+    }
+    assert!(!ran.out.contains("100.0%"), "{}", ran.out);
+}
+
 #[test]
 fn what_cannot_be_drawn_or_scored_is_told_with_a_remedy() {
     let (folder, runs) = folder();

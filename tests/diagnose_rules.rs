@@ -140,6 +140,44 @@ fn unsafe_retry_is_quiet_where_the_first_call_was_surely_not_made() {
 }
 
 #[test]
+fn unsafe_retry_took_the_records_of_one_call_under_way_for_two_calls() {
+    let mail = || ok("send_email", json!({"to": "a"}));
+    let under = |status: &str| with(mail(), json!({"status": status}));
+    let human = json!({"type": "approval", "status": "ok"});
+    for steps in [
+        vec![under("waiting_for_approval"), mail()],
+        vec![under("waiting_for_approval"), human.clone(), ok("look", json!(1)), mail()],
+        vec![under("pending"), human, under("running"), mail()],
+    ] {
+        misses("unsafe_retry", &none(), &[run("r", &steps)]);
+    }
+    // What came between may have been waited for in vain, and a request of its own is another one.
+    let later = [under("running"), ok("look", json!(1)), mail()];
+    fires(
+        "unsafe_retry",
+        &none(),
+        &[run("r", &later)],
+        (Some("r"), Some(3), Some(1), Some("send_email")),
+    );
+}
+
+#[test]
+fn unsafe_retry_knew_no_verb_of_a_name_in_camel_case() {
+    for name in ["sendEmail", "bookFlight", "DeleteUser"] {
+        let steps = [ok(name, json!(1)), ok("look", json!(2)), ok(name, json!(1))];
+        fires(
+            "unsafe_retry",
+            &none(),
+            &[run("r", &steps)],
+            (Some("r"), Some(3), Some(1), Some(name)),
+        );
+    }
+    let answer =
+        found(&none(), &[run("r", &[ok("paymentStatus", json!(1)), ok("senderOf", json!(1))])]);
+    assert_eq!(answer["rules"]["unsafe_retry"]["runs_examined"], 0);
+}
+
+#[test]
 fn unsafe_retry_is_quiet_where_the_second_mail_goes_to_another() {
     let steps = [ok("send_email", json!({"to": "a"})), ok("send_email", json!({"to": "b"}))];
     misses("unsafe_retry", &none(), &[run("r", &steps)]);
@@ -322,6 +360,50 @@ fn ignored_error_is_quiet_where_the_failure_is_answered() {
 }
 
 #[test]
+fn ignored_error_took_a_turn_of_the_model_for_going_on() {
+    let turn = json!({"type": "llm", "status": "ok"});
+    let config = json!({"steps": "all"});
+    let failed = bad("load_invoice", json!(1), "not_found");
+    let asks = [failed.clone(), turn.clone(), ok("ask_user", json!(1))];
+    misses("ignored_error", &config, &[run("r", &asks)]);
+    misses("ignored_error", &config, &[run("r", &[failed.clone(), turn.clone()])]);
+    let goes_on = [failed, turn, ok("create_task", json!(2))];
+    let place = (Some("r"), Some(1), Some(1), Some("load_invoice"));
+    let evidence = fires("ignored_error", &config, &[run("r", &goes_on)], place);
+    assert!(evidence.contains("create_task"), "{evidence}");
+}
+
+#[test]
+fn ignored_error_took_parts_of_words_for_an_answer() {
+    for next in ["handle_order", "book_plane", "task_list", "planetary_data"] {
+        let steps = [bad("load_invoice", json!(1), "not_found"), ok(next, json!(2))];
+        let place = (Some("r"), Some(1), Some(1), Some("load_invoice"));
+        fires("ignored_error", &none(), &[run("r", &steps)], place);
+    }
+    let steps = [bad("load_invoice", json!(1), "not_found"), ok("askUser", json!(2))];
+    misses("ignored_error", &none(), &[run("r", &steps)]);
+}
+
+#[test]
+fn rules_of_what_comes_after_another_are_quiet_where_the_order_of_steps_is_unknown() {
+    let folder = Folder::new();
+    for at in 0..8 {
+        let node = json!({
+            "node_id": "fetch", "status": "failed", "attempts": 1,
+            "tokens": {"input": 100 * (1 + at), "output": 0},
+        });
+        folder.file(&format!("nodes/{at}.json"), node.to_string());
+    }
+    let (nodes, config) = (folder.at("nodes"), folder.file("config.json", "{}"));
+    let args = ["diagnose", &nodes, "-c", &config, "-q", "--output", "json"];
+    let answer = Ran::of(agenteval().args(args)).json();
+    assert_eq!(answer["runs"], 1);
+    for rule in ["growing_tokens", "retry_storm"] {
+        assert!(of(&answer, rule).is_empty(), "{answer:#}");
+    }
+}
+
+#[test]
 fn ignored_error_is_quiet_where_the_order_of_steps_is_unknown() {
     let folder = Folder::new();
     for (node, status) in [("draft", "failed"), ("fetch", "completed"), ("sum", "completed")] {
@@ -359,6 +441,27 @@ fn no_end_condition_is_quiet_where_the_last_actions_are_new_or_no_limit_ended_th
     assert!(of(&answer, "no_end_condition").is_empty(), "{answer:#}");
 }
 
+#[test]
+fn no_end_condition_called_one_tool_without_recorded_inputs_a_repetition() {
+    let bare: Vec<Value> =
+        (0..6).map(|_| json!({"type": "tool", "name": "search", "status": "ok"})).collect();
+    let answer = found(&none(), &[limited(&bare)]);
+    assert!(of(&answer, "no_end_condition").is_empty(), "{answer:#}");
+    assert_eq!(answer["rules"]["no_end_condition"]["runs_examined"], 0);
+}
+
+#[test]
+fn findings_that_are_only_counted_were_promised_in_json() {
+    let steps: Vec<Value> =
+        (0..25).flat_map(|_| [ok("refund", json!(1)), ok("look", json!(2))]).collect();
+    let runs = [run("r", &steps)];
+    let out = diagnose(&none(), &runs, &[]).out;
+    // 24 sendings again: 20 are kept, of which 5 are shown.
+    assert!(out.contains("  15 more in --output json\n"), "{out}");
+    assert!(out.contains("  4 more are only counted"), "{out}");
+    assert_eq!(of(&found(&none(), &runs), "unsafe_retry").len(), 20);
+}
+
 fn plan(output: Value) -> Value {
     json!({"type": "plan", "status": "ok", "output": output})
 }
@@ -370,7 +473,20 @@ fn goal_lost_fires_where_a_constraint_of_the_first_plan_changes() {
     let place = (Some("r"), Some(3), Some(1), Some("plan"));
     let steps = [first, ok("search", json!(1)), later];
     let evidence = fires("goal_lost", &none(), &[run("r", &steps)], place);
-    assert_eq!(evidence, "`constraints.max_price` was 300 and became 500");
+    assert_eq!(evidence, "`constraints.max_price` has another value");
+}
+
+#[test]
+fn goal_lost_printed_values_of_constraints_that_nobody_asked_for() {
+    let first = plan(json!({"constraints": {"patient": "Ann Example"}}));
+    let later = plan(json!({"constraints": {"patient": "Bob Example"}}));
+    let runs = [run("r", &[first, later])];
+    let plain = diagnose(&none(), &runs, &["--output", "json"]).out;
+    assert!(plain.contains("constraints.patient") && !plain.contains("Example"), "{plain}");
+    let asked = diagnose(&none(), &runs, &["--output", "json", "--include-content"]).json();
+    let [one] = of(&asked, "goal_lost")[..] else { panic!("{asked:#}") };
+    let evidence = "`constraints.patient` was \"Ann Example\" and became \"Bob Example\"";
+    assert_eq!(one["evidence"], evidence);
 }
 
 #[test]
@@ -390,11 +506,12 @@ fn goal_lost_is_quiet_where_only_order_of_keys_steps_and_counters_change() {
     misses("goal_lost", &none(), &[run("r", &[first, later])]);
 }
 
-/// Ten calls of one tool in ten runs, the last with this output.
-fn ten(last: Value) -> Vec<Value> {
-    (0..10)
+/// Twenty calls of one tool in twenty runs, the last `others` with this output.
+fn twenty(others: usize, last: Value) -> Vec<Value> {
+    (0..20)
         .map(|at| {
-            let output = if at == 9 { last.clone() } else { json!({"price": at, "unit": "EUR"}) };
+            let other = at >= 20 - others;
+            let output = if other { last.clone() } else { json!({"price": at, "unit": "EUR"}) };
             run(&format!("r{at}"), &[gave("quote", json!(at), output)])
         })
         .collect()
@@ -402,19 +519,36 @@ fn ten(last: Value) -> Vec<Value> {
 
 #[test]
 fn output_shape_changed_fires_where_a_number_becomes_text() {
-    let place = (Some("r9"), Some(1), Some(1), Some("quote"));
-    let runs = ten(json!({"price": "12 EUR", "unit": "EUR"}));
+    let place = (Some("r19"), Some(1), Some(1), Some("quote"));
+    let runs = twenty(1, json!({"price": "12 EUR", "unit": "EUR"}));
     let evidence = fires("output_shape_changed", &none(), &runs, place);
-    assert_eq!(evidence, "`price` is text; in 9 of 10 calls `price` is a number");
+    assert_eq!(evidence, "`price` is text; in 19 of 20 calls `price` is a number");
 }
 
 #[test]
 fn output_shape_changed_is_quiet_about_nulls_new_keys_and_too_few_calls() {
-    let more = ten(json!({"price": 1, "unit": null, "discount": 2}));
+    let more = twenty(1, json!({"price": 1, "unit": null, "discount": 2}));
     misses("output_shape_changed", &none(), &more);
-    let few = &ten(json!({"other": 1}))[1..];
+    let few = &twenty(1, json!({"other": 1}))[1..];
     let answer = found(&none(), few);
     assert!(of(&answer, "output_shape_changed").is_empty(), "{answer:#}");
+}
+
+#[test]
+fn output_shape_changed_called_an_optional_key_a_new_shape() {
+    misses("output_shape_changed", &none(), &twenty(2, json!({"price": 1})));
+}
+
+#[test]
+fn output_shape_changed_called_an_output_of_many_keys_no_object() {
+    let wide: serde_json::Map<String, Value> =
+        (0..60).map(|at| (format!("key_{at}"), json!(at))).collect();
+    let mut wide = Value::Object(wide);
+    wide["price"] = json!(1);
+    wide["unit"] = json!("EUR");
+    let mut runs = twenty(0, none());
+    runs.push(run("wide", &[gave("quote", json!(99), wide)]));
+    misses("output_shape_changed", &none(), &runs);
 }
 
 /// Diagnoses one run beside this schema of the tool `quote`.
@@ -526,17 +660,34 @@ fn links(runs: usize, broken: usize) -> Vec<Value> {
 }
 
 #[test]
-fn weakest_link_fires_where_a_tool_of_ten_runs_fails_in_one() {
+fn weakest_link_fires_where_a_tool_of_twenty_runs_fails_in_four() {
     let place = (None, None, None, Some("pay_bill"));
-    let evidence = fires("weakest_link", &none(), &links(10, 1), place);
-    assert!(evidence.starts_with("9 of 10 steps pass in the end (90.0%)"), "{evidence}");
-    assert!(evidence.contains("0/1 runs in which it fails are completed, 9/9"), "{evidence}");
-    assert!(evidence.ends_with("at most about 10.0 points of completion"), "{evidence}");
+    let evidence = fires("weakest_link", &none(), &links(20, 4), place);
+    assert!(evidence.starts_with("16 of 20 steps pass in the end (80.0%, at most 9"), "{evidence}");
+    let ends = "; 0/4 (0.0%) runs in which it fails are completed, 16/16 (100.0%) of the others that reach it";
+    assert!(evidence.ends_with(ends), "{evidence}");
 }
 
 #[test]
 fn weakest_link_is_quiet_where_nineteen_of_twenty_pass() {
     misses("weakest_link", &none(), &links(20, 1));
+}
+
+#[test]
+fn weakest_link_fired_on_one_failure_of_ten_which_is_noise() {
+    misses("weakest_link", &none(), &links(10, 1));
+}
+
+#[test]
+fn weakest_link_counted_runs_that_never_reach_the_link() {
+    let mut runs = links(20, 4);
+    runs.extend((0..30).map(|at| run(&format!("other{at}"), &[ok("find", json!(at))])));
+    // One that has not ended tells neither of the tool nor of its end.
+    let last = bad("pay_bill", json!(1), "x");
+    runs.push(with(run("open", &[last]), json!({"status": "running"})));
+    let answer = found(&none(), &runs);
+    let seen = &answer["rules"]["weakest_link"];
+    assert_eq!((&seen["runs_examined"], &seen["runs_affected"]), (&json!(20), &json!(4)));
 }
 
 /// Runs whose steps all pass; the first `lost` of them fail all the same.
@@ -552,7 +703,7 @@ fn good_steps(runs: usize, lost: usize) -> Vec<Value> {
 #[test]
 fn good_steps_bad_end_fires_where_six_of_ten_runs_fail_with_passed_steps() {
     let place = (None, None, None, None);
-    // Wilson's interval of 3 of 10 ends at 60%, under the 70%.
+    // Wilson's interval of 3 of 10, with t of 9 degrees of freedom and 9 effective runs, ends at 66%.
     let evidence = fires("good_steps_bad_end", &none(), &good_steps(10, 7), place);
     assert!(evidence.starts_with("100.0% of 10 attempts pass, but 3 of 10 runs"), "{evidence}");
 }
@@ -561,6 +712,19 @@ fn good_steps_bad_end_fires_where_six_of_ten_runs_fail_with_passed_steps() {
 fn good_steps_bad_end_is_quiet_where_completion_may_be_seventy_percent() {
     // Of 5 of 10 the interval ends at 76%.
     misses("good_steps_bad_end", &none(), &good_steps(10, 5));
+}
+
+#[test]
+fn good_steps_bad_end_took_runs_of_one_hard_task_for_thirty_tasks() {
+    let mut runs = good_steps(30, 25);
+    for (at, run) in runs.iter_mut().enumerate() {
+        run["task_id"] = json!(if at < 25 { "hard" } else { "easy" });
+    }
+    misses("good_steps_bad_end", &none(), &runs);
+    for (at, run) in runs.iter_mut().enumerate() {
+        run["task_id"] = json!(format!("t{at}"));
+    }
+    fires("good_steps_bad_end", &none(), &runs, (None, None, None, None));
 }
 
 /// A run whose turns use these tokens.
@@ -585,23 +749,48 @@ fn growing_tokens_is_quiet_where_growth_is_less_or_only_at_the_end() {
     misses("growing_tokens", &none(), &[turns(&[100, 100, 100, 100, 900, 900])]);
 }
 
-/// Two runs that cost these dollars; the second fails.
-fn costs(completed: f64, failed: f64) -> Vec<Value> {
-    let run = |id, status: &str, cost: f64| {
+/// Pairs of runs that cost these dollars; the second of each fails.
+fn costs(pairs: usize, completed: f64, failed: f64) -> Vec<Value> {
+    let run = |id: String, status: &str, cost: f64| {
         let step = with(ok("a", json!(1)), json!({"cost_usd": cost}));
-        with(run(id, &[step]), json!({"status": status}))
+        with(run(&id, &[step]), json!({"status": status}))
     };
-    vec![run("a", "completed", completed), run("b", "failed", failed)]
+    let pair = |at| {
+        let passed = run(format!("a{at}"), "completed", completed);
+        [passed, run(format!("b{at}"), "failed", failed)]
+    };
+    (0..pairs).flat_map(pair).collect()
 }
 
 #[test]
-fn failed_cost_fires_where_four_tenths_of_the_dollars_are_lost() {
-    let answer = found(&none(), &costs(0.6, 0.4));
-    let [one] = of(&answer, "failed_cost")[..] else { panic!("{answer:#}") };
-    let evidence = one["evidence"].as_str().unwrap();
-    assert!(evidence.starts_with("1 of 2 runs, 40.0% of all "), "{evidence}");
-    assert_eq!((&one["run"], &one["step"]), (&Value::Null, &Value::Null));
-    misses("failed_cost", &none(), &costs(0.75, 0.25));
+fn failed_cost_fires_where_six_tenths_of_the_dollars_are_lost_in_twenty_runs() {
+    let evidence =
+        fires("failed_cost", &none(), &costs(10, 0.04, 0.06), (None, None, None, Some("usd")));
+    // By runs: 20 parts of 0.024 off the mean, so an error of sqrt(20 / 19 * 20 * 0.024^2) = 0.1101,
+    // and 2.093 times that on each side.
+    let wanted = "10 of 20 runs are not completed and used 60.0% of all usd (95% interval over tasks 37.0% to 83.0%)";
+    assert_eq!(evidence, wanted);
+    misses("failed_cost", &none(), &costs(10, 0.06, 0.04));
+}
+
+#[test]
+fn failed_cost_fired_on_two_runs() {
+    let answer = found(&none(), &costs(1, 0.4, 0.6));
+    assert!(of(&answer, "failed_cost").is_empty(), "{answer:#}");
+    assert_eq!(answer["rules"]["failed_cost"]["runs_examined"], 0);
+}
+
+#[test]
+fn failed_cost_took_the_dollars_of_a_few_runs_for_the_cost_of_all() {
+    // Ten failed runs tell dollars; all fifty tell seconds, of which few are lost.
+    let mut runs = costs(5, 0.1, 5.0);
+    runs.extend((0..40).map(|at| run(&format!("c{at}"), &[ok("a", json!(at))])));
+    for run in &mut runs {
+        run["steps"][0]["duration_ms"] = json!(1000);
+        run["duration_seconds"] = json!(1.0);
+    }
+    let answer = found(&none(), &runs);
+    assert!(of(&answer, "failed_cost").is_empty(), "{answer:#}");
 }
 
 #[test]

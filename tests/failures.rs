@@ -238,6 +238,27 @@ fn what_people_wrote_outlives_a_collection() {
 }
 
 #[test]
+fn an_edit_made_while_runs_were_read_was_written_over() {
+    let place = folder();
+    collect(place.path(), &[failing("a", "t", "lost")]).expect("collected");
+    let mut library = Library::load(place.path()).expect("sound");
+    let (id, _) = library.failures().next().expect("one");
+    let file = library.file(id).expect("a file").to_owned();
+    let text = std::fs::read_to_string(&file).expect("UTF-8");
+    let edited = text.replace("\"status\": \"new\"", "\"status\": \"known\"");
+    assert_ne!(edited, text);
+    std::fs::write(&file, &edited).expect("written");
+    library
+        .take(gather(&[failing("b", "u", "lost"), failing("c", "v", "host gone")]))
+        .expect("few");
+    let error = library.save().expect_err("it changed").to_string();
+    assert!(error.contains("changed it in the meantime; run the command again"), "{error}");
+    let after = files(place.path());
+    assert_eq!(after.len(), 1, "nothing is written: {:?}", after.keys());
+    assert_eq!(after.into_values().next().expect("one"), edited.into_bytes());
+}
+
+#[test]
 fn a_file_is_read_as_it_was_written() {
     let place = folder();
     collect(place.path(), &[failing("a\u{202e}\n", "数据", "lost \"x\" <>& \u{7}")])

@@ -104,6 +104,39 @@ fn an_uneven_draw_is_weighted_by_the_sizes_of_its_strata() {
 }
 
 #[test]
+fn two_agreeing_rows_of_each_stratum_told_a_corrected_rate_to_five_points() {
+    let score = scored([800, 200], [[2, 0], [0, 2]]);
+    let found = score.agreement.unwrap();
+    // A stratum of 2 of 2 has the spread of 3 of 4: 0.75 * 0.25 / 2 = 0.09375. Of both: 0.64 * 0.09375
+    // + 0.04 * 0.09375 = 0.06375, and of the runs (0.8 * 0.2^2 + 0.2 * 0.8^2) / 1000 = 0.00016.
+    is(found.corrected.unwrap(), 0.8, 0.304_517, 1.0);
+    let others = corrected_rate(&score.rated, 800.0, 1_000.0, 0.95).unwrap();
+    assert_eq!(others.value, 0.8);
+    let interval = others.interval.unwrap();
+    assert!(interval.high - interval.low > 0.3, "{interval:?}");
+    assert!(interval.method.contains("one more row"), "{interval:?}");
+    assert!(found.kappa.unwrap().interval.unwrap().low < 0.6);
+}
+
+#[test]
+fn the_rate_of_the_config_was_that_of_the_only_rated_stratum() {
+    let (mut key, sheet) = filled([800, 200], [[10, 0], [0, 10]]);
+    key.strata[1].drawn = 10;
+    let mut passes = sheet.clone();
+    for row in key.rows.iter().filter(|row| row.judge == Verdict::Fail) {
+        passes.ratings.insert(row.id.clone(), Rating::Blank);
+    }
+    let found = score(&key, &[passes]).unwrap();
+    assert_eq!(found.rate_by_config(), Some(0.8));
+    assert_eq!((found.scored, found.agreement.is_none()), (10, true));
+    let figures = found.figures();
+    for figure in [figures.agreement, figures.kappa, figures.sensitivity, figures.corrected] {
+        assert_eq!(figure.how, "n/a: the stratum fail has no rated row");
+        assert_eq!((figure.value, figure.bounds), (None, None));
+    }
+}
+
+#[test]
 fn kappa_of_two_raters_has_the_interval_of_fleiss_cohen_and_everitt() {
     let (agreement, kappa) = rater_agreement([[40.0, 10.0], [5.0, 45.0]], 0.95).unwrap();
     is(agreement, 0.85, 0.767_164, 0.906_940);
