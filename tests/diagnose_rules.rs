@@ -389,7 +389,7 @@ fn rules_of_what_comes_after_another_are_quiet_where_the_order_of_steps_is_unkno
     let folder = Folder::new();
     for at in 0..8 {
         let node = json!({
-            "node_id": "fetch", "status": "failed", "attempts": 1,
+            "node_id": format!("n{at}"), "name": "fetch", "status": "failed", "attempts": 1,
             "tokens": {"input": 100 * (1 + at), "output": 0},
         });
         folder.file(&format!("nodes/{at}.json"), node.to_string());
@@ -401,6 +401,9 @@ fn rules_of_what_comes_after_another_are_quiet_where_the_order_of_steps_is_unkno
     for rule in ["growing_tokens", "retry_storm"] {
         assert!(of(&answer, rule).is_empty(), "{answer:#}");
     }
+    assert_eq!(answer["rules"]["growing_tokens"]["runs_examined"], 0);
+    // Eight steps of one tool, so the part that goes by steps alone is still asked.
+    assert_eq!(answer["rules"]["retry_storm"]["runs_examined"], 1);
 }
 
 #[test]
