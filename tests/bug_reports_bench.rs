@@ -9,7 +9,6 @@
 
 #[path = "support/cli.rs"]
 mod cli;
-mod support;
 
 use cli::{Folder, figures_are, fixture, report, run, warning};
 use serde_json::{Value, json as value};

@@ -1,5 +1,7 @@
 //! The checked vectors: their cases by kind, and the tolerance each case states.
 
+#![allow(dead_code, reason = "each test crate uses some of it")]
+
 use serde_json::Value;
 
 /// One case: its numbers by name, and its tolerance.

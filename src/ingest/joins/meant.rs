@@ -5,7 +5,7 @@
 //! one whose folder the file's path names. Refuses to choose among the rest: an outcome is of one
 //! run, so that given to several it would be invented for all but one.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
@@ -110,7 +110,7 @@ fn only<'l>(runs: &[&'l Lies]) -> Option<&'l Lies> {
 fn named<'l>(runs: &[&'l Lies], path: &Path, task: &str) -> Option<&'l Lies> {
     let mut having: HashMap<&OsStr, usize> = HashMap::new();
     for run in runs {
-        for name in run.folder.iter().collect::<HashSet<_>>() {
+        for name in run.folder.iter().collect::<BTreeSet<_>>() {
             *having.entry(name).or_default() += run.runs;
         }
     }

@@ -60,7 +60,7 @@ struct Beside {
 pub(super) struct Joins {
     known: Vec<Known>,
     files: Vec<Beside>,
-    by_task: HashMap<String, Vec<usize>>,
+    by_task: BTreeMap<String, Vec<usize>>,
     by_folder: HashMap<PathBuf, Vec<usize>>,
     /// Exit statuses by instance: file, status, and the run that is meant.
     statuses: BTreeMap<String, Vec<(usize, String, Meant)>>,
