@@ -4,7 +4,6 @@
 
 mod support;
 #[path = "support/vectors.rs"]
-#[allow(dead_code, reason = "each test crate uses some of it")]
 mod vectors;
 
 use agenteval::stats::{Followed, kaplan_meier};

@@ -25,7 +25,10 @@ pub(super) fn run(args: &Report, global: &Global) -> Outcome {
     let before = args.baseline.as_deref().map(|name| stored(args, name)).transpose()?;
     let reading = &args.input.reading;
     let output = Output { output: Form::Table, files: vec![args.file.clone()] };
-    let settings = super::diagnose::settings(&loaded, &output)?;
+    let settings = Settings {
+        shows_content: args.include_content,
+        ..super::diagnose::settings(&loaded, &output)?
+    };
     let collector = Collector::new(reading.filter.as_deref(), args.include_content, settings)?;
     let (set, _) = runs::read_texts(
         &args.input.paths,

@@ -37,9 +37,6 @@ const TURNS: usize = 12;
 /// Runs that are named of a place.
 const EXAMPLES: usize = 4;
 
-/// The rule whose evidence quotes values of the trace.
-const QUOTES: &str = "goal_lost";
-
 /// What a page says of why runs fail.
 #[derive(Debug, Clone, Copy)]
 pub struct Why<'p> {
@@ -165,11 +162,8 @@ fn line(page: &Page<'_>, finding: &Finding, keys: &Keys<'_>, html: &mut Html) {
     if finding.run.is_some() || finding.subject.is_some() {
         html.raw(": ");
     }
-    if finding.code == QUOTES && !page.contents {
-        html.raw("a value of the plan changed (--include-content shows it)\n");
-    } else {
-        html.raw("<bdi>").text(&shorten(&finding.evidence, 300)).raw("</bdi>\n");
-    }
+    // Values of the trace are in it only where the page was asked for contents.
+    html.raw("<bdi>").text(&shorten(&finding.evidence, 300)).raw("</bdi>\n");
 }
 
 /// A run by its name, which opens it where the page has it.
