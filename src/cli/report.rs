@@ -25,7 +25,7 @@ pub(super) fn run(args: &Report, global: &Global) -> Outcome {
     let before = args.baseline.as_deref().map(|name| stored(args, name)).transpose()?;
     let reading = &args.input.reading;
     let output = Output { output: Form::Table, files: vec![args.file.clone()] };
-    let settings = Settings {
+    let settings = crate::diagnose::Settings {
         shows_content: args.include_content,
         ..super::diagnose::settings(&loaded, &output)?
     };
