@@ -185,3 +185,15 @@ fn one_task_tells_nothing_of_others() {
     let ready = run(&["readiness", &file, "--output", "json", "-q"]).json();
     assert_eq!(ready["nodes"][0]["advice"], "one_task");
 }
+
+#[test]
+fn tasks_of_one_length_say_nothing_of_length() {
+    let folder = Folder::new();
+    let mut text = "agent,task_id,human_minutes,success\n".to_owned();
+    for task in 0..4 {
+        text.push_str(&format!("a,t{task},10,1\na,t{task},10,0\n"));
+    }
+    let ran = run(&["horizon", &folder.file("s.csv", text), "--time", "-q"]);
+    assert!(ran.out.contains("all tasks have one length"), "{}", ran.out);
+    assert!(!ran.out.contains("rise") && !ran.out.contains("separates"), "{}", ran.out);
+}

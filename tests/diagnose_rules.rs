@@ -903,3 +903,23 @@ fn sarif_has_rules_levels_places_and_fingerprints_that_stay() {
     assert!(uri.ends_with("/runs.ndjson"), "{uri}");
     assert_eq!(place["logicalLocations"][0]["name"], "refund");
 }
+
+/// An agent that tells its user of the failure, and goes on with what the user then asks for, has
+/// passed over nothing.
+#[test]
+fn ignored_error_took_a_failure_that_the_user_was_told_of_for_ignored() {
+    let call = |id: &str, name: &str| json!({"role": "assistant", "content": null, "tool_calls": [{"id": id, "type": "function", "function": {"name": name, "arguments": "{}"}}]});
+    let result =
+        |id: &str, text: &str| json!({"role": "tool", "tool_call_id": id, "content": text});
+    let told = json!({"role": "assistant", "content": "There are no seats left. What shall I do?"});
+    let asked = json!({"role": "user", "content": "Cancel it, please."});
+    let failed = [call("a", "change_seats"), result("a", "Error: no seats left")];
+    let next = [call("b", "cancel_order"), result("b", "done")];
+    let quiet = [failed.as_slice(), &[told, asked], &next].concat();
+    misses("ignored_error", &none(), &[json!({"messages": quiet})]);
+    let silent = [failed.as_slice(), &next].concat();
+    let folder = Folder::new();
+    let file = folder.file("m.json", json!({"messages": silent}).to_string());
+    let found = cli::run(&["diagnose", &file, "-q", "--output", "json"]).json();
+    assert_eq!(found["rules"]["ignored_error"]["findings"], 1, "{found}");
+}

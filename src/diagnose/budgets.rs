@@ -212,19 +212,24 @@ fn budget(rows: &[&RunRow], amount: Amount, quantile: f64) -> Option<Budget> {
             wrong: passed.iter().filter(|value| **value > limit).count() as u64,
             wrong_elsewhere: known.then_some(wrong_elsewhere),
             wrong_share: share.ok().filter(|_| known).map(|ci| (ci.low, ci.high)),
-            saved: failed.iter().map(|value| (value - limit).max(0.0)).sum(),
+            saved: total(failed.iter().map(|value| (value - limit).max(0.0))),
         }
     });
-    let by_failed: f64 = failed.iter().sum();
+    let by_failed = total(failed.iter().copied());
     Some(Budget {
         amount,
         runs: used.len() as u64,
         completed: passed.len() as u64,
-        total: by_failed + passed.iter().sum::<f64>(),
+        total: by_failed + total(passed.iter().copied()),
         by_failed,
         median: (quantile_type7(&passed, 0.5), quantile_type7(&failed, 0.5)),
         limit,
     })
+}
+
+/// The sum; of nothing it is 0, where that of floats is minus 0.
+fn total(values: impl Iterator<Item = f64>) -> f64 {
+    values.sum::<f64>() + 0.0
 }
 
 #[cfg(test)]
@@ -254,6 +259,8 @@ mod tests {
         // The 90% quantile of 1 to 20 is 18.1.
         assert_eq!((cut.limit, cut.right, cut.wrong, cut.saved), (19.0, 2, 1, 42.0));
         assert!(cut.wrong_elsewhere.is_some_and(|wrong| wrong >= cut.wrong));
+        let well: Vec<&RunRow> = rows.iter().copied().filter(|row| row.completed()).collect();
+        assert!(budgets(&well, 0.9)[0].by_failed.is_sign_positive());
         let one_task: Vec<RunRow> = (1..=20).map(|n| run(1, n, true)).collect();
         let one_task: Vec<&RunRow> = one_task.iter().collect();
         assert_eq!(budgets(&one_task, 0.9)[0].limit.and_then(|cut| cut.wrong_elsewhere), None);

@@ -185,7 +185,14 @@ fn notes(agent: &AgentHorizon, at: &crate::horizon::HorizonAt, draws: u32, first
         notes.push(format!("success separates by length: ridge {}", horizon.ridge));
     }
     match (at.minutes, at.extrapolated) {
-        (None, _) => notes.push("no horizon: success does not fall with length".to_owned()),
+        (None, _) => {
+            let horizon = agent.horizon.as_ref().filter(|horizon| horizon.fit.is_none());
+            notes.push(match horizon {
+                Some(horizon) if horizon.mean >= 1.0 => "no horizon: every run passed".to_owned(),
+                Some(_) => "no horizon: all tasks have one length".to_owned(),
+                None => "no horizon: success does not fall with length".to_owned(),
+            });
+        }
         (Some(0.0), _) => notes.push("no run passed".to_owned()),
         (Some(_), true) => notes.push("outside of the lengths seen".to_owned()),
         (Some(_), false) => {}

@@ -115,6 +115,11 @@ fn has_optimum(points: &[SharePoint], ridge: f64) -> bool {
     else {
         return false;
     };
+    // At one place alone there is no slope, whatever the ridge.
+    let (low, high) = (passed.0.min(failed.0), passed.1.max(failed.1));
+    if low >= high {
+        return false;
+    }
     if ridge > 0.0 {
         return true;
     }
@@ -228,6 +233,7 @@ mod tests {
         assert!(fit_share(&apart, Link::Logit, 0.1).is_some());
         let touching = points(&[(0.0, 3.0, 3.0), (1.0, 3.0, 1.0), (2.0, 3.0, 0.0)]);
         assert_eq!(fit_share(&touching, Link::Logit, 0.0), None);
+        assert_eq!(fit_share(&points(&[(2.0, 3.0, 1.0), (2.0, 5.0, 4.0)]), Link::Logit, 0.1), None);
         for all in [points(&[(0.0, 3.0, 0.0), (1.0, 3.0, 0.0)]), points(&[(2.0, 3.0, 1.0)]), vec![]]
         {
             assert_eq!(fit_share(&all, Link::Cloglog, 0.0), None);

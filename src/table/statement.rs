@@ -77,8 +77,33 @@ pub(super) fn refusal(sql: &str) -> Option<String> {
             word.text
         ));
     }
+    if let Some(name) = shadowing(&words) {
+        return Some(format!(
+            "`WITH {name} AS` is not run: the name is that of a table or stands twice; take another"
+        ));
+    }
     if words.iter().any(|word| !word.quoted && word.text.eq_ignore_ascii_case("into")) {
         return Some("`INTO` is not run: `-o FILE` writes the result".to_owned());
+    }
+    None
+}
+
+/// A name that WITH gives to a query though a table or an earlier one has it: which of the two a
+/// statement reads would be a guess.
+fn shadowing<'s>(words: &[Word<'s>]) -> Option<&'s str> {
+    if !words.first().is_some_and(|word| word.text.eq_ignore_ascii_case("with")) {
+        return None;
+    }
+    let mut given = std::collections::BTreeSet::new();
+    for (at, word) in words.iter().enumerate() {
+        let next = words.get(at + 1);
+        let named = next.is_some_and(|next| next.called && next.text.eq_ignore_ascii_case("as"));
+        let name = word.text.to_ascii_lowercase();
+        let table = ["runs", "steps"].contains(&name.as_str());
+        // With a list of columns the name itself stands before a bracket.
+        if (table && (named || word.called)) || (named && !given.insert(name)) {
+            return Some(word.text);
+        }
     }
     None
 }
@@ -213,6 +238,10 @@ mod tests {
             ("copy runs to 'x.csv'", "`copy`"),
             ("DROP TABLE runs", "`DROP`"),
             ("SELECT 1; SELECT 2", "one statement"),
+            ("WITH runs AS (SELECT 1 AS a) SELECT a FROM runs", "`WITH runs AS`"),
+            ("with a as (select 1), \"steps\" as (select 2) select 1", "`WITH steps AS`"),
+            ("WITH Runs (a) AS (SELECT 1) SELECT a FROM runs", "`WITH Runs AS`"),
+            ("WITH x AS (SELECT 1), x AS (SELECT 2) SELECT 1 FROM x", "`WITH x AS`"),
             ("SELECT * FROM read_csv('/etc/passwd')", "`read_csv`"),
             ("SELECT * FROM \"read_parquet\" ('x')", "`read_parquet`"),
             ("SELECT * FROM READ_IPC/**/('x')", "`READ_IPC`"),

@@ -11,7 +11,7 @@ use crate::model::{is_intervention, is_model_turn};
 pub(super) const RULE: Rule = Rule {
     code: "ignored_error",
     title: "a failure is passed over",
-    about: "An action fails, is not tried again, its tool is never called again in the run, and the next action is another tool that passes and is no reflection, plan, approval or hand-over, nor another way to the same end (a name that begins with the same two words); turns of the model are passed over.",
+    about: "An action fails, is not tried again, its tool is never called again in the run, and the next action is another tool that passes and is no reflection, plan, approval or hand-over, nor another way to the same end (a name that begins with the same two words), and the model said nothing in between; other turns of the model are passed over.",
     remedy: "Make the error visible to the agent (many frameworks hand it on as ordinary text), and let the loop stop or decide where a step has failed.",
     grade: Grade::Warning,
     limit: None,
@@ -38,7 +38,9 @@ fn check(case: &Case<'_>, _: &Settings, sink: &mut Sink<'_>) {
             continue;
         }
         let again = last.get(action.label()).is_some_and(|last| *last > at);
-        let answered = answers(next) || is_other_way(action.label(), next.label());
+        let answered = answers(next)
+            || is_other_way(action.label(), next.label())
+            || speaks_between(case, action, next);
         if !again && !answered && next.step != action.step {
             let kind = action.error_type.unwrap_or("an error");
             sink.at(
@@ -85,6 +87,29 @@ fn answers(next: &Action<'_>) -> bool {
     ];
     let says = |text: &str| words(text).iter().any(|word| WORDS.contains(&word.as_str()));
     is_intervention(next.kind) || says(next.label()) || says(next.kind)
+}
+
+/// Whether the model says something between two actions: it tells of the failure, or asks what to do.
+fn speaks_between(case: &Case<'_>, action: &Action<'_>, next: &Action<'_>) -> bool {
+    let between = (action.record as usize).saturating_add(1)..next.record as usize;
+    let records = case.run.attempts.get(between).unwrap_or_default();
+    records.iter().filter(|record| record.turn).any(|turn| {
+        let raw = turn.raw.as_deref().and_then(|raw| serde_json::from_str::<Said<'_>>(raw).ok());
+        let said = raw.and_then(|said| said.content).map(|content| content.get().trim());
+        said.is_some_and(|said| match said.as_bytes().first() {
+            Some(b'"') => said.len() > 2,
+            // Parts: those that call tools say nothing.
+            Some(b'[') => said.contains("\"text\""),
+            _ => false,
+        })
+    })
+}
+
+/// What a turn of the model says.
+#[derive(serde::Deserialize)]
+struct Said<'s> {
+    #[serde(borrow, default)]
+    content: Option<&'s serde_json::value::RawValue>,
 }
 
 /// Whether two tools are ways to one end: their names begin with the same two words, as
