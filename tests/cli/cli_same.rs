@@ -1,0 +1,152 @@
+//! The same input gives the same bytes: on any number of threads, in any order of files, and from
+//! any compression.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+
+use crate::cli::{Folder, Ran, agenteval, report, run};
+use serde_json::Value;
+
+/// One run of several steps, one of them retried, with what the figures are taken from.
+const RUN: &str = r#"{"run_id":"run-ID","task_id":"task-TASK","trial":"TRIAL","agent":"desk","model":"m-MODEL","tags":{"branch":"main"},"status":"STATUS","started_at":"2026-01-01T00:00:00Z","ended_at":"2026-01-01T00:00:SECONDSZ","final":{"report":"paid","accuracy":0.9},"steps":[{"step_id":"read","attempt":1,"type":"tool","name":"read_invoice","status":"completed","input":{"page":ID,"text":"the second page of an invoice with several lines"},"output":"line one: 12.00 EUR; line two: 30.00 EUR; a note on delivery that no figure reads","error":null,"duration_ms":1200,"tokens":{"prompt":9ID,"completion":80},"cost_usd":0.00ID},{"step_id":"book","attempt":1,"type":"tool","name":"book","status":"failed","input":{"sum":42},"error":{"type":"KIND","message":"no answer of the ledger after 30 s"},"duration_ms":30000},{"step_id":"book","attempt":2,"type":"tool","name":"book","status":"completed","input":{"sum":42},"error":null,"duration_ms":900},{"type":"llm","name":"answer","status":"completed","output":"all is booked","tokens":{"prompt":500,"completion":120},"cost_usd":0.004}]}"#;
+
+/// The run as the `id`th, with its variations.
+fn varied(id: usize) -> String {
+    RUN.replace("ID", &id.to_string())
+        .replace("TASK", &(id % 97).to_string())
+        .replace("TRIAL", &(id / 97).to_string())
+        .replace("MODEL", &(id % 3).to_string())
+        .replace("STATUS", ["completed", "failed", "completed", "running"][id % 4])
+        .replace("SECONDS", &format!("{:02}", id % 59))
+        .replace("KIND", ["timeout", "schema", "数据错误"][id % 3])
+}
+
+/// Lines of runs, with a broken one here and there, up to about this many bytes.
+fn lines(bytes: usize, from: usize) -> String {
+    let mut text = String::with_capacity(bytes + 4096);
+    for id in from.. {
+        if text.len() >= bytes {
+            break;
+        }
+        writeln!(text, "{}", varied(id)).unwrap();
+        if id % 500 == 499 {
+            text.push_str("{\"run_id\":\"cut\",\"steps\":[{\"type\":\n");
+        }
+    }
+    text
+}
+
+/// What every form says of a file, and the rest that is told.
+#[track_caller]
+fn all_forms(args: &[&str]) -> Vec<(String, String)> {
+    ["table", "json"]
+        .into_iter()
+        .map(|form| {
+            let ran = run(&[&["analyze"], args, &["--output", form]].concat());
+            assert_eq!(ran.code, 0, "{}", ran.err);
+            (ran.out, ran.err)
+        })
+        .collect()
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same_bytes() {
+    let folder = Folder::new();
+    let path = folder.file("runs.ndjson", lines(10_000_000, 0));
+    let config = folder.file(
+        "config.json",
+        r#"{"evaluation":{"final_passed":"final.report != null && final.acuracy2 != null || final.accuracy >= 0.9",
+            "subtask_passed":"subtask.status == 'completed'","max_retry_per_step":3},"limits":{"max_total_tokens":80000}}"#,
+    );
+    let told =
+        |threads: &str| all_forms(&[&path, "-c", &config, "--by", "model", "--threads", threads]);
+    let one = told("1");
+    let report: Value = serde_json::from_str(&one[1].0).unwrap();
+    assert!(report["runs"]["total"].as_u64() > Some(5_000), "{}", report["runs"]);
+    assert!(report["inputs"][0]["rejected"].as_u64() > Some(5), "{}", report["inputs"]);
+    for threads in ["2", "8"] {
+        for (one, other) in one.iter().zip(told(threads)) {
+            let (first, second) = (&one.0, &other.0);
+            assert!(*one == other, "{threads} threads differ from one:\n{first}\n{second}");
+        }
+    }
+    let path = folder.file("fewer.ndjson", lines(1_000_000, 0));
+    for command in [&["inspect"][..], &["explain", "step_error_rate"]] {
+        let told = |threads: &str| {
+            let args = [command, &[&path, "--output", "json", "--threads", threads]].concat();
+            run(&args).out
+        };
+        assert!(told("1") == told("8"), "{command:?}");
+    }
+}
+
+#[test]
+fn an_array_gives_the_same_bytes_on_any_number_of_threads() {
+    let folder = Folder::new();
+    let runs: Vec<String> = (0..3_000).map(varied).collect();
+    let path = folder.file("runs.json", format!("[{}]", runs.join(",\n")));
+    let one = all_forms(&[&path, "--threads", "1"]);
+    assert!(one == all_forms(&[&path, "--threads", "8"]), "8 threads say otherwise than one");
+    // Framing does not change a figure.
+    let lines = folder.file("runs.ndjson", runs.join("\n"));
+    let (array, lines) = (report(&[&path]), report(&[&lines]));
+    for part in ["runs", "metrics", "distributions", "tasks", "retries"] {
+        assert_eq!(array[part], lines[part], "{part}");
+    }
+}
+
+#[test]
+fn the_same_command_gives_the_same_bytes_again() {
+    let folder = Folder::new();
+    let path = folder.file("runs.ndjson", lines(400_000, 0));
+    assert!(all_forms(&[&path, "--by", "task"]) == all_forms(&[&path, "--by", "task"]));
+}
+
+#[test]
+fn compression_does_not_change_a_figure() {
+    let folder = Folder::new();
+    let text = lines(1_500_000, 0);
+    let plain = report(&[&folder.file("runs.ndjson", &text)]);
+    let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gz.write_all(text.as_bytes()).unwrap();
+    let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    zip.start_file("runs.ndjson", zip::write::SimpleFileOptions::default()).unwrap();
+    zip.write_all(text.as_bytes()).unwrap();
+    for (name, bytes) in [
+        ("runs.gz", gz.finish().unwrap()),
+        ("runs.zst", zstd::encode_all(text.as_bytes(), 1).unwrap()),
+        ("runs.zip", zip.finish().unwrap().into_inner()),
+    ] {
+        let packed = report(&[&folder.file(name, bytes)]);
+        for part in ["runs", "metrics", "distributions", "tasks", "retries"] {
+            assert_eq!(packed[part], plain[part], "{name}: {part}");
+        }
+        for part in ["format", "runs", "steps", "attempts", "rejected"] {
+            assert_eq!(packed["inputs"][0][part], plain["inputs"][0][part], "{name}: {part}");
+        }
+    }
+    let stdin = Ran::of(agenteval().args(["analyze", "-", "--output", "json"]).write_stdin(text));
+    assert_eq!(stdin.json()["metrics"], plain["metrics"], "standard input");
+}
+
+#[test]
+fn the_order_of_files_does_not_change_a_figure() {
+    let folder = Folder::new();
+    let parts: Vec<String> = (0..4)
+        .map(|part| folder.file(&format!("{part}.ndjson"), lines(100_000, part * 1_000)))
+        .collect();
+    let in_order = |order: [usize; 4]| {
+        let paths: Vec<&str> = order.iter().map(|at| parts[*at].as_str()).collect();
+        report(&[&paths[..], &["--by", "task"]].concat())
+    };
+    let first = in_order([0, 1, 2, 3]);
+    for order in [[3, 2, 1, 0], [2, 0, 3, 1]] {
+        let other = in_order(order);
+        for part in ["runs", "metrics", "distributions", "tasks", "retries", "groups"] {
+            assert_eq!(first[part], other[part], "{part} in the order {order:?}");
+        }
+    }
+    let folder_path = folder.path();
+    let walked = report(&[folder_path.to_str().unwrap(), "--by", "task"]);
+    assert_eq!(walked["metrics"], first["metrics"], "a folder is the set of its files");
+}
