@@ -86,7 +86,7 @@ fn saved_with(before: &Sided, after: &Sided) -> String {
     let stored = [before, after].into_iter().find_map(|side| side.stored.as_ref());
     let Some(stored) = stored else { return " (-c FILE)".to_owned() };
     let named = |config: &crate::baseline::ConfigFile| match &config.task_name {
-        Some(name) => format!("its config `{name}`"),
+        Some(name) => format!("the file of its config, whose task_name is `{name}`,"),
         None => format!("its config of SHA-256 {}", config.sha256.get(..12).unwrap_or_default()),
     };
     match &stored.config {

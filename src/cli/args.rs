@@ -254,7 +254,7 @@ pub(crate) struct Inspect {
 
 #[derive(Debug, Clone, ClapArgs)]
 pub(crate) struct Show {
-    /// A run id, a task id (its trials, failed ones first), or a place as FILE:LINE or FILE@BYTE
+    /// A run id, a task id (its trials, failed ones first), TASK/TRIAL, or a place as FILE:LINE or FILE@BYTE
     pub(crate) run: String,
     #[command(flatten)]
     pub(crate) input: Input,

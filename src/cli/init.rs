@@ -21,7 +21,10 @@ pub(super) fn run(args: &Init) -> Outcome {
     let (mut told, mut next) = (String::new(), String::new());
     write(&config, &starter(name), &mut told)?;
     write(&readme, README, &mut told)?;
-    next.push_str(&format!("next: agenteval analyze TRACES -c {}\n", config.display()));
+    next.push_str(&format!(
+        "next: agenteval analyze TRACES -c {} (a config called agenteval.json, here or above, needs no -c)\n",
+        config.display()
+    ));
     if let Some(service) = args.ci {
         // With `/` on every system: the workflow runs elsewhere.
         let workflow = ci::workflow(service, &format!("eval-configs/{name}.json"));

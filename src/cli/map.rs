@@ -1,5 +1,7 @@
 //! `agenteval map`: field mappings, drafted, listed and shown.
 
+use std::io::IsTerminal as _;
+
 use super::args::{Global, MapCommand};
 use super::{Failure, Outcome, complain, output};
 use crate::config::mapping::{READY, ready};
@@ -15,6 +17,10 @@ pub(super) fn run(command: &MapCommand, global: &Global) -> Outcome {
                 complain(&format!(
                     "a mapping for these records ships with the program: --map {name}"
                 ));
+            }
+            // Where the draft goes into a file, nobody would see what it leaves open.
+            if !global.quiet && !std::io::stdout().is_terminal() {
+                draft.notes.iter().for_each(|note| complain(&format!("note: {note}")));
             }
             output::print(&draft.text)
         }

@@ -91,7 +91,7 @@ pub(crate) fn check(output: &Output, more: More) -> Result<(), Failure> {
     }
     if cfg!(not(feature = "tables")) && forms.contains(&Form::Parquet) {
         return Err(Failure::usage(
-            "this agenteval was built without tables, so it writes no Parquet; use .ndjson or .csv",
+            "this agenteval was built without tables, so it writes no Parquet: build it without `--no-default-features`, or use .ndjson or .csv",
         ));
     }
     Ok(())

@@ -8,7 +8,7 @@ use crate::evaluate::RunRow;
 
 /// What is told where the tables are not built in.
 #[cfg(not(feature = "tables"))]
-const WITHOUT: &str = "this agenteval was built without tables, so it runs no SQL; build it with the feature `tables`";
+const WITHOUT: &str = "this agenteval was built without tables, so it runs no SQL: build it without `--no-default-features`, or write tables with `analyze --output csv`";
 
 /// Reads and judges, makes the tables, and runs the statement.
 #[cfg(feature = "tables")]

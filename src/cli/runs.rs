@@ -10,7 +10,7 @@ use super::{Failure, complain};
 use crate::config::{EvalConfig, Mapping, Plan};
 use crate::evaluate::{Judge, JudgeState, Notes, RunRow};
 use crate::expr::Finding;
-use crate::ingest::{Tally, formats};
+use crate::ingest::{LeftOut, Tally, formats};
 use crate::model::Trajectory;
 use crate::render::mask;
 
@@ -221,6 +221,14 @@ pub(super) fn tally_warnings(tally: &Tally) -> Vec<Warning> {
     for file in &tally.files {
         if let Some(reason) = file.left_out.as_ref().filter(|_| file.unreadable()) {
             add("unreadable_input", reason.clone(), 1, file.path.display().to_string());
+        }
+        if let Some(reason) = file.left_out.as_ref().filter(|_| file.unmapped()) {
+            let message = match file.left_out_as {
+                Some(LeftOut::NeedsMap) => format!("left out: {reason}"),
+                _ => "left out: JSON of no known form; `agenteval inspect` tells what is in it"
+                    .to_owned(),
+            };
+            add("file_left_out", message, 1, file.path.display().to_string());
         }
         let records = file.rejected_by.iter().map(|by_code| ("record", by_code));
         let parts = file.rejected_parts.iter().map(|by_code| ("part of a record", by_code));

@@ -6,7 +6,7 @@ use super::args::{Global, Output, Reading, Show};
 use super::output::{self, Forms};
 use super::runs::{self, Loaded, Set};
 use super::{Failure, Outcome, complain};
-use crate::evaluate::Timeline;
+use crate::evaluate::{RunRow, Timeline};
 use crate::exit::Status;
 use crate::ingest::Tally;
 use crate::render::{Doc, pretty_json, timeline_doc, timeline_wire};
@@ -44,7 +44,7 @@ pub(super) fn run(args: &Show, global: &Global) -> Outcome {
     Ok(Status::Done)
 }
 
-/// Reads the runs, and gives those that `wanted` names: by run id, task id or place.
+/// Reads the runs, and gives those that `wanted` names: by run id, task id, task and trial, or place.
 pub(super) fn find(
     wanted: &str,
     paths: &[PathBuf],
@@ -53,11 +53,25 @@ pub(super) fn find(
     loaded: &Loaded,
     output: &Output,
 ) -> Result<(Set, Vec<Timeline>), Failure> {
-    let place = Place::parse(wanted);
+    // The page adds the number of the run to its place.
+    let at = wanted.rsplit_once('#').map_or(wanted, |(at, _)| at);
+    let place = Place::parse(at);
+    let trials = trials(wanted);
+    let is_trial = |row: &RunRow| {
+        let known = row.task_id.as_deref().zip(row.trial.as_deref());
+        known.is_some_and(|known| trials.contains(&known))
+    };
+    // As written in full, or from the name of a folder or file on.
+    let is_place = |place: &str| {
+        place.strip_suffix(at).is_some_and(|before| before.is_empty() || before.ends_with('/'))
+    };
     // Which runs are kept is decided while their texts are in memory, since input such as a pipe
     // cannot be read twice.
     let (set, found) = runs::read(paths, reading, global, loaded, output, &|judge, state, run| {
-        let named = run.run_id.as_deref() == Some(wanted) || run.task_id.as_deref() == Some(wanted);
+        let task = run.task_id.as_deref();
+        let named = run.run_id.as_deref() == Some(wanted)
+            || task == Some(wanted)
+            || trials.iter().any(|(wanted, _)| task == Some(*wanted));
         if named || place.as_ref().is_some_and(|place| place.may_be(run.place)) {
             let timeline = judge.timeline(state, run);
             (timeline.row.clone(), Some(timeline))
@@ -74,7 +88,8 @@ pub(super) fn find(
             let row = &timeline.row;
             row.run_id.as_deref() == Some(wanted)
                 || row.task_id.as_deref() == Some(wanted)
-                || set.locate(row) == wanted
+                || is_trial(row)
+                || is_place(&set.locate(row))
         })
         .collect();
     // A run id goes before a task id of the same name; of a task, failed trials come first.
@@ -93,6 +108,11 @@ pub(super) fn find(
 
 fn locate(tally: &Tally, timeline: &Timeline) -> String {
     tally.locate(timeline.row.place)
+}
+
+/// `TASK trial N` and `TASK/N`, as tables name a run without an id.
+fn trials(wanted: &str) -> Vec<(&str, &str)> {
+    [" trial ", "/"].iter().filter_map(|between| wanted.rsplit_once(between)).collect()
 }
 
 /// `FILE:LINE` or `FILE@BYTE`, as warnings and tables give it.

@@ -18,7 +18,7 @@ pub(super) fn read_file(path: &Path, name: &str) -> Result<Vec<u8>, ConfigError>
         ConfigError::of_file(
             name,
             format!("the eval config cannot be read: {}", error.to_string().to_lowercase()),
-            "check the path given with -c, or write one with `agenteval init`",
+            "-c takes the path of a file, and `agenteval init` writes one",
         )
     })
 }

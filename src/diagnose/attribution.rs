@@ -1,7 +1,7 @@
 //! Where passing and failing runs of one task part, and the step at which each failed run turned.
 //!
-//! Owns: the exact test, within tasks, of each action at each step and anywhere in the run, corrected
-//! over all that are tested; and the turning point of a run, by what is recorded first and by
+//! Owns: the exact test, within tasks, of each action at each step and anywhere in the run, among the
+//! runs that got that far, corrected over all that are tested; and the turning point of a run, by what is recorded first and by
 //! comparison with completed runs of its task second. Refuses to call a part a cause: it is where to
 //! look first.
 
@@ -30,9 +30,10 @@ pub struct Parting {
     pub step: Option<u32>,
     /// Tool or node, with ` failed` where the step failed in the end.
     pub action: String,
-    /// Runs that were not completed: those with it, and all.
+    /// Runs that were not completed and got as far: those with it, and all, of tasks in which it is
+    /// there.
     pub failed: (u64, u64),
-    /// Completed runs: those with it, and all.
+    /// Completed runs: the same.
     pub completed: (u64, u64),
     /// Two-sided mid-p of the exact test within tasks.
     pub p: f64,
@@ -155,34 +156,44 @@ fn keys(names: &[String]) -> BTreeSet<Key<'_>> {
     placed.chain(names.iter().map(|name| (None, name.as_str()))).collect()
 }
 
-fn test(rows: &[RunRow], names: &Names, mixed: &[&Vec<usize>], found: &mut Attribution) {
-    let runs = || mixed.iter().flat_map(|runs| runs.iter().copied());
-    let total = found.runs;
-    let mut common: BTreeMap<Key<'_>, u64> = BTreeMap::new();
-    for at in runs() {
-        for key in keys(of(names, at)) {
-            *common.entry(key).or_default() += 1;
+/// The first step of each action in the runs of a task.
+fn first_steps<'n>(names: &'n Names, runs: &[usize]) -> BTreeMap<&'n str, u32> {
+    let mut first = BTreeMap::new();
+    for at in runs {
+        for (step, name) in (1..).zip(of(names, *at)) {
+            let known = first.entry(name.as_str()).or_insert(step);
+            *known = step.min(*known);
         }
     }
-    let mut tested: Vec<(Key<'_>, u64)> = common
-        .into_iter()
-        .filter(|(_, number)| *number >= LEAST && total - number >= LEAST)
-        .collect();
-    tested.sort_by(|(a, x), (b, y)| y.cmp(x).then(a.cmp(b)));
-    tested.truncate(MOST_TESTS);
-    let index: BTreeMap<Key<'_>, usize> =
-        tested.iter().enumerate().map(|(at, (key, _))| (*key, at)).collect();
-    // One pass over the runs of each task: which tested actions they have.
-    let mut strata: Vec<Vec<Stratum>> = vec![Vec::new(); tested.len()];
+    first
+}
+
+/// Of the runs of each task that get as far as an action, those with it and those without. A run that
+/// ended before says nothing of the action: failed runs are often short, and lack all that comes late.
+fn strata<'n>(
+    rows: &[RunRow],
+    names: &'n Names,
+    mixed: &[&Vec<usize>],
+) -> BTreeMap<Key<'n>, Vec<Stratum>> {
+    let mut all: BTreeMap<Key<'_>, Vec<Stratum>> = BTreeMap::new();
     for runs in mixed {
-        let failed = runs.iter().filter(|at| !rows[**at].completed()).count();
-        let sizes = (small(failed), small(runs.len() - failed));
-        let mut here: BTreeMap<usize, Stratum> = BTreeMap::new();
+        // Runs of at least as many steps, by outcome, for every number of steps.
+        let mut reach = vec![(0_u32, 0_u32); MOST_STEPS + 1];
         for at in runs.iter() {
-            for slot in keys(of(names, *at)).into_iter().filter_map(|key| index.get(&key)) {
-                let stratum = here.entry(*slot).or_insert(Stratum {
-                    candidate_runs: sizes.0,
-                    baseline_runs: sizes.1,
+            for (candidate, baseline) in reach.iter_mut().take(of(names, *at).len() + 1) {
+                *(if rows[*at].completed() { baseline } else { candidate }) += 1;
+            }
+        }
+        let first = first_steps(names, runs);
+        let mut here: BTreeMap<Key<'_>, Stratum> = BTreeMap::new();
+        for at in runs.iter() {
+            for key in keys(of(names, *at)) {
+                let from = key.0.or_else(|| first.get(key.1).copied()).unwrap_or(1);
+                let (candidate_runs, baseline_runs) =
+                    reach.get(from as usize).copied().unwrap_or_default();
+                let stratum = here.entry(key).or_insert(Stratum {
+                    candidate_runs,
+                    baseline_runs,
                     ..Stratum::default()
                 });
                 if rows[*at].completed() {
@@ -192,40 +203,62 @@ fn test(rows: &[RunRow], names: &Names, mixed: &[&Vec<usize>], found: &mut Attri
                 }
             }
         }
-        for (slot, stratum) in here {
-            strata[slot].push(stratum);
+        for (key, stratum) in here {
+            all.entry(key).or_default().push(stratum);
         }
     }
-    let completed = runs().filter(|at| rows[*at].completed()).count() as u64;
-    let p: Vec<f64> = strata
+    all
+}
+
+fn test(rows: &[RunRow], names: &Names, mixed: &[&Vec<usize>], found: &mut Attribution) {
+    let strata = strata(rows, names, mixed);
+    let sum = |strata: &[Stratum], of: fn(&Stratum) -> u32| -> u64 {
+        strata.iter().map(|stratum| u64::from(of(stratum))).sum()
+    };
+    let with = |strata: &[Stratum]| {
+        sum(strata, |s| s.candidate_successes) + sum(strata, |s| s.baseline_successes)
+    };
+    let all =
+        |strata: &[Stratum]| sum(strata, |s| s.candidate_runs) + sum(strata, |s| s.baseline_runs);
+    // What always comes at one step is told of that step alone.
+    let placed: BTreeSet<(&str, &[Stratum])> = strata
         .iter()
-        .map(|strata| {
+        .filter(|((step, _), _)| step.is_some())
+        .map(|((_, action), strata)| (*action, strata.as_slice()))
+        .collect();
+    let mut tested: Vec<(Key<'_>, &[Stratum])> = strata
+        .iter()
+        .map(|(key, strata)| (*key, strata.as_slice()))
+        .filter(|((step, action), strata)| step.is_some() || !placed.contains(&(*action, *strata)))
+        .filter(|(_, strata)| with(strata) >= LEAST && all(strata) - with(strata) >= LEAST)
+        .collect();
+    tested.sort_by(|(a, x), (b, y)| with(y).cmp(&with(x)).then(a.cmp(b)));
+    tested.truncate(MOST_TESTS);
+    let p: Vec<f64> = tested
+        .iter()
+        .map(|(_, strata)| {
             let tails = stratified_exact(strata).mid;
             (2.0 * tails.less.min(tails.greater)).min(1.0)
         })
         .collect();
     let adjusted = holm(&p);
     // The smallest p-value that the numbers of runs allow, corrected as the first of all.
-    let sizes = mixed.iter().map(|runs| {
-        let failed = runs.iter().filter(|at| !rows[**at].completed()).count();
-        (small(failed), small(runs.len() - failed))
-    });
-    found.could_tell = !tested.is_empty() && smallest_p(sizes) * tested.len() as f64 <= LEVEL;
+    let sizes = |strata: &[Stratum]| {
+        smallest_p(strata.iter().map(|stratum| (stratum.candidate_runs, stratum.baseline_runs)))
+    };
+    found.could_tell =
+        tested.iter().any(|(_, strata)| sizes(strata) * tested.len() as f64 <= LEVEL);
     found.tested = tested.len() as u64;
     found.partings = tested
         .iter()
-        .zip(&strata)
         .zip(p.iter().zip(adjusted))
-        .map(|((((step, action), _), strata), (p, p_adjusted))| {
-            let sum = |of: fn(&Stratum) -> u32| strata.iter().map(|s| u64::from(of(s))).sum();
-            Parting {
-                step: *step,
-                action: (*action).to_owned(),
-                failed: (sum(|s| s.candidate_successes), total - completed),
-                completed: (sum(|s| s.baseline_successes), completed),
-                p: *p,
-                p_adjusted,
-            }
+        .map(|(((step, action), strata), (p, p_adjusted))| Parting {
+            step: *step,
+            action: (*action).to_owned(),
+            failed: (sum(strata, |s| s.candidate_successes), sum(strata, |s| s.candidate_runs)),
+            completed: (sum(strata, |s| s.baseline_successes), sum(strata, |s| s.baseline_runs)),
+            p: *p,
+            p_adjusted,
         })
         .collect();
     found.partings.sort_by(|a, b| {

@@ -153,7 +153,7 @@ impl Library {
         self.entries.get(id).map(|entry| entry.file.as_path())
     }
 
-    /// The whole id that begins with `prefix`.
+    /// The whole id that begins with `prefix`, which may be the name of its file too.
     ///
     /// # Errors
     ///
@@ -161,6 +161,9 @@ impl Library {
     pub fn resolve(&self, prefix: &str) -> Result<String, LibraryError> {
         let refuse = |message: String| Err(LibraryError::Id { message });
         let given = prefix.trim().to_ascii_lowercase();
+        // The name of a file ends in the id.
+        let given = given.strip_suffix(".json").unwrap_or(&given);
+        let given = given.rsplit('-').next().unwrap_or_default();
         let shown: String = prefix.chars().take(40).collect();
         let ids: Vec<&str> = self.entries.keys().map(String::as_str).collect();
         if ids.is_empty() {
@@ -171,12 +174,12 @@ impl Library {
         }
         let found: Vec<&str> = match given.is_empty() {
             true => Vec::new(),
-            false => ids.iter().copied().filter(|id| id.starts_with(&given)).collect(),
+            false => ids.iter().copied().filter(|id| id.starts_with(given)).collect(),
         };
         match found.as_slice() {
             [one] => Ok((*one).to_owned()),
             [] => {
-                let hint = match nearest(&given, ids.iter().copied()) {
+                let hint = match nearest(given, ids.iter().copied()) {
                     Some(near) => format!("did you mean `{near}`?"),
                     None => "`agenteval failures list` shows all".to_owned(),
                 };

@@ -202,6 +202,9 @@ impl<'s, V: Visitor> Session<'s, V> {
                         if let Some(damage) = feed.damage() {
                             return self.cannot_read(path, damage.to_owned());
                         }
+                        if self.request.strict && what == LeftOut::NeedsMap {
+                            return Err(ReadError::unreadable_input(path, &reason));
+                        }
                         self.leave_out(path, reason, what);
                         return Ok(());
                     }

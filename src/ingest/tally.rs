@@ -13,6 +13,8 @@ pub const KEPT_REJECTIONS: usize = 100;
 pub enum LeftOut {
     /// Something else than a trace: predictions, a configuration, a link, a report.
     NotATrace,
+    /// JSON of no known form, which may be a trace all the same.
+    Unrecognised,
     /// It was read before, or says again what another input says.
     Repeated,
     /// Something beside traces that says more of them, such as outcomes.
@@ -28,7 +30,7 @@ impl LeftOut {
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Self::NotATrace => "not_a_trace",
+            Self::NotATrace | Self::Unrecognised => "not_a_trace",
             Self::Repeated => "repeated",
             Self::Sidecar => "sidecar",
             Self::NeedsMap => "needs_map",
@@ -80,6 +82,12 @@ impl FileTally {
     #[must_use]
     pub fn unreadable(&self) -> bool {
         self.left_out_as == Some(LeftOut::Unreadable)
+    }
+
+    /// Whether it may hold runs that no reader took: a log that wants a mapping, or unknown JSON.
+    #[must_use]
+    pub fn unmapped(&self) -> bool {
+        matches!(self.left_out_as, Some(LeftOut::NeedsMap | LeftOut::Unrecognised))
     }
 
     /// Whether every record is accounted for.

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::catalogue::{Distribution, Metric, Shape};
-use crate::evaluate::RunRow;
+use crate::evaluate::{Outcome, RunRow};
 use crate::stats::{
     Cluster, Interval, NoInterval, TaskValues, Trials, bca_ratio, clustered_wilson, mean_interval,
     quantile_type7, ratio_mean_interval,
@@ -204,6 +204,12 @@ impl<'r> Set<'r> {
                 ..Figure::default()
             };
         }
+        let of_outcomes =
+            matches!(metric.shape, Shape::PassK(_)) || metric.name == "final_completion_rate";
+        if of_outcomes && self.rows.iter().any(|row| row.outcome == Outcome::Unknown) {
+            let reason = "no run has a score, a success flag or a status that tells its outcome";
+            return Figure { reason: Some(reason.to_owned()), ..Figure::default() };
+        }
         undefined(metric)
     }
 
@@ -284,7 +290,10 @@ impl<'r> Set<'r> {
             return undefined(metric);
         }
         let recorded = self.rows.iter().filter(|row| row.cost_usd.is_some()).count();
-        let figure = self.ratio(metric, completion_cost, resampled);
+        let mut figure = self.ratio(metric, completion_cost, resampled);
+        if figure.denominator == Some(0.0) {
+            figure.reason = Some("no run was completed".to_owned());
+        }
         Figure { note: recorded_note("cost", recorded, self.rows.len(), "runs"), ..figure }
     }
 
@@ -333,7 +342,7 @@ impl<'r> Set<'r> {
     fn pass_k(&self, metric: &Metric, values: fn(&[Trials], u64) -> TaskValues) -> Figure {
         let ended = || self.trials.iter().map(|task| task.ended).filter(|ended| *ended > 0);
         let (Some(all_allow), Some(largest)) = (ended().min(), ended().max()) else {
-            return undefined(metric);
+            return self.undefined(metric);
         };
         let shown = (all_allow > MAX_K).then_some(all_allow);
         let by_k = (1..=largest.min(MAX_K))

@@ -112,7 +112,7 @@ pub fn failure_check_doc(page: &FailureCheckPage<'_>) -> Doc {
     let mut doc = Doc::default();
     let number = |finding| count(page.check.count(finding));
     doc.title(format!(
-        "{}: {} of {} runs have a failure; {} back, {} with a quarantine that ended, {} new, {} quarantined, {} known",
+        "{}: {} of {} runs have a failure; {} back, {} with a quarantine that ended, {} not in the library, {} quarantined, {} in the library",
         if page.fails { "failed" } else { "passed" },
         count(page.failed_runs),
         count(page.runs),

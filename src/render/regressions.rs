@@ -34,8 +34,8 @@ struct FailureWire {
     r#where: String,
     template: String,
     corrected_output: Option<Box<RawValue>>,
-    /// The run of its excerpt, which may be one of another task.
-    run: Option<String>,
+    /// A run that has it, to look at: that of its excerpt, which may be one of another task.
+    example_run: Option<String>,
 }
 
 /// JSON as it is stored, masked: numbers and the order of keys stay.
@@ -62,7 +62,7 @@ fn failure(one: &Regression<'_>) -> FailureWire {
         r#where: mask(&signature.place),
         template: mask(&signature.template),
         corrected_output: raw(one.corrected_output),
-        run: failure.seen.excerpt.as_ref().map(|excerpt| mask(&excerpt.run)),
+        example_run: failure.seen.excerpt.as_ref().map(|excerpt| mask(&excerpt.run)),
     }
 }
 
@@ -94,7 +94,7 @@ pub fn regressions_csv(set: &RegressionSet<'_>) -> String {
         "where",
         "template",
         "corrected_output",
-        "run",
+        "example_run",
     ]);
     for task in &set.tasks {
         for one in &task.failures {

@@ -36,7 +36,7 @@ pub struct Tails {
 
 /// The successes of both arms in one task. More successes than runs count as
 /// all of them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Stratum {
     /// Successes of the candidate.
     pub candidate_successes: u32,

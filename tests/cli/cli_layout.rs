@@ -334,3 +334,21 @@ fn colour_is_only_where_it_is_asked_for() {
     let json = run(&["analyze", &path, "--color", "always", "--output", "json"]).out;
     assert!(!json.contains('\u{1b}'), "data has no colour");
 }
+
+#[test]
+fn a_run_without_an_id_is_shown_by_every_name_that_tables_give_it() {
+    let folder = Folder::new();
+    let runs: String = (0..3)
+        .map(|trial| {
+            format!("{{\"task_id\":\"退款-7\",\"trial\":{trial},\"status\":\"failed\",\"steps\":[{{\"type\":\"tool\",\"name\":\"t{trial}\"}}]}}\n")
+        })
+        .collect();
+    let path = folder.file("runs.ndjson", runs);
+    for name in ["退款-7 trial 1", "退款-7/1", "runs.ndjson:2", &format!("{path}:2")] {
+        let ran = run(&["show", name, &path]);
+        assert_eq!(ran.code, 0, "{name}: {ran:?}");
+        assert!(ran.out.contains("t1") && !ran.out.contains("t2"), "{name}: {}", ran.out);
+    }
+    run(&["show", "退款-7/9", &path]).refused(2, &["no run or task"]);
+    run(&["show", "uns.ndjson:2", &path]).refused(2, &["no run or task"]);
+}

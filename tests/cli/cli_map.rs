@@ -636,3 +636,96 @@ fn a_draft_names_the_ready_mapping_of_known_logs() {
         assert!(matches!(read.code, 0 | 4), "{file}: {read:?} by {}", ran.out);
     }
 }
+
+/// Sessions of two calls each, told apart by a field of no known name, with the outcome and the
+/// tokens on the records that end them.
+fn sessions(name: &str) -> String {
+    let mut text = String::new();
+    for at in 0..6 {
+        for line in [
+            json!({"kind": "session.open", name: format!("job-{at}"), "scenario": "退款"}),
+            json!({"kind": "tool.done", name: format!("job-{at}"), "tool": "search", "outcome": "OK", "try_no": 0}),
+            json!({"kind": "tool.done", name: format!("job-{at}"), "tool": "read", "outcome": "ERR", "try_no": 0}),
+            json!({"kind": "session.close", name: format!("job-{at}"), "verdict": "won", "tokens_in": 100 + at, "tokens_out": 7}),
+        ] {
+            text.push_str(&format!("{line}\n"));
+        }
+    }
+    text
+}
+
+#[test]
+fn a_draft_finds_the_run_by_what_changes_at_each_start_and_gives_the_run_what_its_end_tells() {
+    for name in ["sess", "wobble"] {
+        let folder = Folder::new();
+        let (draft, ran, found) = suggest(&folder.file("log.ndjson", sessions(name)));
+        assert_eq!(draft["run"]["run_id"], name);
+        assert_eq!(draft["run"]["status"], "verdict");
+        assert_eq!(draft["run"]["tokens"]["input"], "tokens_in");
+        assert_eq!(draft["step"]["tokens"], Value::Null);
+        assert_eq!(draft["step"]["attempt"], "try_no");
+        assert_eq!(found["runs"], 6);
+        assert!(ran.err.contains("note: `verdict` has words whose meaning is not known (won)"));
+    }
+}
+
+#[test]
+fn a_draft_names_the_fields_that_it_does_not_read() {
+    let folder = Folder::new();
+    let text = sessions("sess").replace("\"tool\":", "\"weather\":\"fine\",\"tool\":");
+    let (draft, ran, _) = suggest(&folder.file("log.ndjson", text));
+    assert!(draft["notes"].as_array().unwrap().contains(&json!("not mapped: weather")));
+    assert!(ran.err.contains("note: not mapped: weather"));
+}
+
+#[test]
+fn a_document_with_steps_and_an_outcome_is_drafted_as_one_run() {
+    let folder = Folder::new();
+    let one = json!({"trajectory": [{"act": "ls", "obs": "ok"}, {"act": "cat", "obs": "no"}], "success": false, "instance": "t1"});
+    let (draft, _, found) = suggest(&folder.file("one.json", one.to_string()));
+    assert_eq!(draft["record"], "run");
+    assert_eq!(draft["steps"], "trajectory[]");
+    assert_eq!(
+        (&draft["run"]["success"], &draft["run"]["task_id"]),
+        (&json!("success"), &json!("instance"))
+    );
+    assert_eq!((&draft["step"]["name"], &draft["step"]["output"]), (&json!("act"), &json!("obs")));
+    assert_eq!((&found["runs"], &found["steps"]), (&json!(1), &json!(2)));
+}
+
+#[test]
+fn starts_of_many_runs_in_a_file_whose_records_name_none_are_told() {
+    let mapping = json!({
+        "events": [
+            {"when": {"kind": "session.open"}, "is": "run_start"},
+            {"when": {"kind": "tool.done"}, "is": "step_end"},
+            {"when": {"kind": "session.close"}, "is": "run_end"},
+        ],
+        "run": {"task_id": "scenario", "status": "verdict"},
+        "step": {"name": "tool", "status": "outcome"},
+        "statuses": {"OK": "completed", "ERR": "failed", "won": "completed"},
+    });
+    let read = Read::new(&mapping, &sessions("sess"));
+    let ran = read.run(&["analyze", "--output", "json"]);
+    assert!(ran.err.contains("several_starts") && ran.err.contains("run.run_id"), "{}", ran.err);
+    let mut named = mapping;
+    named["run"]["run_id"] = json!("sess");
+    let ran = Read::new(&named, &sessions("sess")).run(&["analyze", "--output", "json"]);
+    assert!(!ran.err.contains("several_starts"), "{}", ran.err);
+}
+
+#[test]
+fn files_that_may_hold_runs_and_gave_none_are_told_and_stop_a_strict_reading() {
+    let folder = Folder::new();
+    folder.file("a.ndjson", r#"{"run_id":"a","status":"completed","steps":[]}"#);
+    folder.file("weird.jsonl", sessions("sess"));
+    folder.file("one.json", r#"{"colour":"red","sizes":[1,2]}"#);
+    folder.file("README.md", "# Notes\n");
+    let path = folder.path().to_str().unwrap().to_owned();
+    let ran = run(&["analyze", &path]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(ran.err.matches("file_left_out").count(), 2, "{}", ran.err);
+    assert!(ran.err.contains("weird.jsonl") && ran.err.contains("one.json"), "{}", ran.err);
+    assert!(!ran.err.contains("README.md"), "{}", ran.err);
+    run(&["analyze", &path, "--strict"]).refused(2, &["weird.jsonl", "map suggest"]);
+}

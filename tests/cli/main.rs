@@ -20,6 +20,7 @@ mod cli_chart;
 mod cli_compare;
 mod cli_convert;
 mod cli_damage;
+mod cli_diagnose;
 mod cli_exit;
 mod cli_failures;
 mod cli_figures;

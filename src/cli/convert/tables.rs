@@ -21,7 +21,7 @@ pub(super) fn run(args: &Convert, global: &Global, loaded: &Loaded) -> Outcome {
     let output = Output { output: Form::Parquet, files };
     if cfg!(not(feature = "tables")) {
         return Err(Failure::usage(
-            "this agenteval was built without tables, so it writes no Parquet; use .ndjson",
+            "this agenteval was built without tables, so it writes no Parquet: build it without `--no-default-features`, or use .ndjson",
         ));
     }
     let (set, attempts) = runs::read(

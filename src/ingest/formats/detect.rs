@@ -105,8 +105,11 @@ fn claim(path: &Path, head: &[u8], framing: Framing) -> Result<&'static Format, 
             return Ok(format);
         }
     }
-    Err(others::named(head, &probe)
-        .unwrap_or_else(|| Unclaimed { what: LeftOut::NotATrace, reason: describe(head, &probe) }))
+    Err(others::named(head, &probe).unwrap_or_else(|| {
+        let json = matches!(probe.records[0].first(), Some(b'{' | b'['));
+        let what = if json { LeftOut::Unrecognised } else { LeftOut::NotATrace };
+        Unclaimed { what, reason: describe(head, &probe) }
+    }))
 }
 
 /// The format that claims the first record that any claims: one stray record further down must not
@@ -152,7 +155,7 @@ fn describe(head: &[u8], probe: &Probe<'_>) -> String {
         let what = if head.iter().take(4096).any(|b| *b == 0) { "binary data" } else { "not JSON" };
         let hint = match rows::has_header(head) {
             true => {
-                "; a table of runs needs a header row with a column for the task, such as `task_id`, and one for the outcome, such as `success`"
+                "; a table of runs needs a header row with a column for the task, such as `task_id`, and one for the outcome, such as `success`; `agenteval map suggest FILE` drafts a mapping of other columns"
             }
             false => "",
         };
@@ -178,11 +181,8 @@ fn describe(head: &[u8], probe: &Probe<'_>) -> String {
         [] => String::new(),
         names => format!("; nearest in shape: {}", names.join(", ")),
     };
-    let mut known: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
-    known.dedup();
     format!(
-        "no format recognised: {seen}{near}; a native run needs `steps`; `--map FILE` reads it by a field mapping, which `agenteval map suggest FILE` drafts; `--format NAME` reads it as one of {}",
-        known.join(", ")
+        "no format recognised: {seen}{near}; a native run needs `steps`; `agenteval map suggest FILE` drafts a field mapping, by which `--map` reads it"
     )
 }
 

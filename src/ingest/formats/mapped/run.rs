@@ -74,6 +74,8 @@ pub(super) struct Run {
     final_output: Kept<String>,
     has_start: bool,
     has_end: bool,
+    /// Records that start a run, beyond the first.
+    starts_again: u64,
     /// Whether the record is a run without a list of steps.
     pub(super) steps_unknown: bool,
 }
@@ -85,6 +87,7 @@ impl Run {
 
     /// Takes what a record says of the run.
     pub(super) fn tell(&mut self, told: Told, class: Option<Class>, head: Head) {
+        self.starts_again += u64::from(self.has_start && class == Some(Class::RunStart));
         self.has_start |= class == Some(Class::RunStart);
         self.has_end |= class == Some(Class::RunEnd);
         for (at, text) in head.texts.into_iter().enumerate() {
@@ -195,6 +198,15 @@ impl Run {
                     "not every event of a run has a time: its events are taken in the order of the file",
                 );
             }
+        }
+        if self.key.is_none() && self.starts_again > 0 {
+            tally.add(
+                "several_starts",
+                Severity::Warning,
+                self.place,
+                "records that start a run come again in a file whose records name no run, so all of it is one run: map `run.run_id` or `group.run`",
+                self.starts_again,
+            );
         }
         let mut attempts = Attempts::default();
         for event in self.events {

@@ -14,6 +14,7 @@ use crate::config::mapping::wire::{
 };
 use crate::config::mapping::{Class, DurationUnit, MAPPING_SCHEMA};
 
+mod ends;
 mod head;
 mod known;
 mod names;
@@ -21,7 +22,7 @@ mod shapes;
 mod words;
 
 use head::{inside, records};
-use names::{is_run_rows, last_key, list, named, named_of, tokens};
+use names::{is_one_run, is_run_rows, last_key, list, named, named_of, tokens};
 use shapes::{Shape, Shapes};
 use words::{bare, class};
 
@@ -35,6 +36,8 @@ const EVENTS: usize = 40;
 pub struct Suggested {
     /// The mapping as JSON.
     pub text: String,
+    /// What was guessed or left open, as sentences; they stand in the mapping too.
+    pub notes: Vec<String>,
     /// The ready mapping whose records these are.
     pub ready: Option<&'static str>,
 }
@@ -72,7 +75,7 @@ impl Draft {
         }
         // A list of objects in most records: the records of a document, or the steps of a run.
         match list(&shapes) {
-            Some(list) if shapes.records == 1 => {
+            Some(list) if shapes.records == 1 && !is_one_run(&shapes, &list) => {
                 let inner = inside(records, &list);
                 let runs = inner.all().iter().any(|(_, parts, shape)| {
                     parts.len() == 1
@@ -85,51 +88,61 @@ impl Draft {
                     ));
                 }
                 draft.wire.records = Some(format!("{list}[]"));
-                draft.events(&inner);
+                draft.events(inner, &[]);
             }
             Some(list) => {
                 let inner = inside(records, &list);
                 draft.wire.record = Some(RecordKind::Run);
                 draft.wire.steps = Some(Texts::One(format!("{list}[]")));
-                draft.run(&shapes, true);
+                draft.run(&shapes, Some(&shapes));
                 draft.steps(&inner);
                 let (rules, _) = draft.rules(&inner);
                 draft.wire.events = rules;
+                draft.unmapped(&shapes);
+                draft.unmapped(&inner);
             }
             None if is_run_rows(&shapes) => {
                 draft.wire.record = Some(RecordKind::Run);
                 draft
                     .notes
                     .push("each record is taken for a whole run, of which no step is known".into());
-                draft.run(&shapes, true);
+                draft.run(&shapes, Some(&shapes));
+                draft.unmapped(&shapes);
             }
-            None => draft.events(&shapes),
+            None => draft.events(shapes, records),
         }
         draft
     }
 
-    /// Records that are events of runs.
-    fn events(&mut self, shapes: &Shapes) {
-        let (rules, has_end) = self.rules(shapes);
+    /// Records that are events of runs. What only the records that end a run have is the run's.
+    fn events(&mut self, mut shapes: Shapes, records: &[Box<RawValue>]) {
+        let (rules, has_end) = self.rules(&shapes);
         if rules.is_none() {
             self.notes
                 .push("no field tells events apart: each record is taken for a whole step".into());
         }
         self.wire.events = rules;
-        self.run(shapes, false);
-        self.steps(shapes);
+        let ends = self.ends(&shapes, records);
+        self.run(&shapes, Some(&ends).filter(|ends| ends.records > 0));
+        shapes.forget(&ends);
+        self.steps(&shapes);
+        self.unmapped(&shapes);
+        self.unmapped(&ends);
         if !has_end {
             self.notes.push("no event tells the end of a run: its outcome is known from `run.success`, `run.score` or `run.status` alone".into());
         }
     }
 
-    fn run(&mut self, shapes: &Shapes, whole: bool) {
+    /// The fields of runs; `ends` has those that are the run's wherever they stand.
+    fn run(&mut self, shapes: &Shapes, ends: Option<&Shapes>) {
+        let whole = self.wire.record == Some(RecordKind::Run);
         let mut run = RunFields::default();
         for (field, names) in words::RUN {
             let Some((path, shape)) = named(shapes, names, |shape| shape.is_scalar()) else {
                 continue;
             };
-            if *field == "success" && !whole && shape.count * 2 > shapes.records {
+            let of_end = ends.is_some_and(|ends| ends.get(&path).is_some());
+            if *field == "success" && !of_end && shape.count * 2 > shapes.records {
                 continue; // it is the step's
             }
             let slot = match *field {
@@ -145,7 +158,15 @@ impl Draft {
             *slot = Some(Source::Path(path));
         }
         if run.run_id.is_none() && !whole {
-            let id = shapes.all().into_iter().find(|(_, parts, shape)| {
+            let starts = self.starts(shapes);
+            let mut by_starts = shapes.all().into_iter().filter(|(_, _, shape)| {
+                shape.is_scalar()
+                    && shape.count == shapes.records
+                    && !shape.many
+                    && starts
+                        .is_some_and(|starts| starts > 1 && shape.values.len() as u64 == starts)
+            });
+            let by_name = shapes.all().into_iter().find(|(_, parts, shape)| {
                 let last = last_key(parts).map(bare).unwrap_or_default();
                 (last.ends_with("id") || last.ends_with("key"))
                     && shape.is_scalar()
@@ -153,7 +174,7 @@ impl Draft {
                     && shape.count * 2 > shapes.records
                     && !matches!(last.as_str(), "taskid" | "agentid" | "modelid")
             });
-            match id {
+            match by_starts.next().or(by_name) {
                 Some((path, ..)) => {
                     self.notes.push(format!("`{path}` is taken for the run, because its values come again"));
                     run.run_id = Some(Source::Path(path.to_owned()));
@@ -167,19 +188,19 @@ impl Draft {
                     .into(),
             );
         }
-        if whole {
-            run.tokens = tokens(shapes);
-            if let Some((path, _)) =
-                named(shapes, &["status", "state", "outcome"], |s| s.is_scalar())
-            {
+        if let Some(ends) = ends {
+            run.tokens = tokens(ends);
+            let names = ["status", "state", "outcome", "verdict", "result"];
+            if let Some((path, shape)) = named(ends, &names, |shape| shape.is_scalar()) {
+                self.statuses(&path, shape);
                 run.status = Some(Source::Path(path));
             }
-            if let Some((path, shape)) = named_of(shapes, words::STEP, "cost")
+            if let Some((path, shape)) = named_of(ends, words::STEP, "cost")
                 && shape.numbers > 0
             {
                 run.cost = Some(Source::Path(path));
             }
-            run.duration = self.duration(shapes);
+            run.duration = self.duration(ends);
         }
         self.wire.run = Some(run);
     }
@@ -421,6 +442,10 @@ impl Draft {
         self.wire.notes = Some(Texts::Many(self.notes));
         let mut text = serde_json::to_string_pretty(&self.wire).unwrap_or_default();
         text.push('\n');
-        Suggested { text, ready: self.ready }
+        let notes = match self.wire.notes {
+            Some(Texts::Many(notes)) => notes,
+            _ => Vec::new(),
+        };
+        Suggested { text, notes, ready: self.ready }
     }
 }

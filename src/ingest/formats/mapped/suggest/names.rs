@@ -82,6 +82,18 @@ pub(super) fn list(shapes: &Shapes) -> Option<String> {
         .map(|(path, ..)| path.to_owned())
 }
 
+/// Whether a document with this list is one run: the list is called as steps are, or an outcome stands
+/// beside it.
+pub(super) fn is_one_run(shapes: &Shapes, list: &str) -> bool {
+    if list.contains('.') {
+        return false;
+    }
+    let steps = ["steps", "trajectory", "actions", "turns", "history", "transcript"];
+    let outcome =
+        ["success", "score"].iter().any(|field| named_of(shapes, words::RUN, field).is_some());
+    steps.contains(&bare(list).as_str()) || outcome
+}
+
 /// Whether each record is a run: it has an outcome and names no step.
 pub(super) fn is_run_rows(shapes: &Shapes) -> bool {
     let has = |table: &[words::Names], field: &str| named_of(shapes, table, field).is_some();

@@ -150,6 +150,16 @@ impl Shapes {
         all.into_iter().map(|(name, parts, shape, _)| (name, parts, shape)).collect()
     }
 
+    /// Drops paths that are not wanted.
+    pub(super) fn keep(&mut self, wanted: impl Fn(&str, &Shape) -> bool) {
+        self.by_path.retain(|path, (_, shape)| wanted(path, shape));
+    }
+
+    /// Drops the paths that others have.
+    pub(super) fn forget(&mut self, others: &Self) {
+        self.by_path.retain(|path, _| !others.by_path.contains_key(path));
+    }
+
     pub(super) fn get(&self, path: &str) -> Option<&Shape> {
         self.by_path.get(path).map(|(_, shape)| shape)
     }

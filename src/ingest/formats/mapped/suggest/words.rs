@@ -24,6 +24,8 @@ pub(super) const RUN: &[Names] = &[
             "simulationid",
             "rolloutid",
             "session",
+            "sess",
+            "sid",
             "run",
             "trace",
             "thread",
@@ -76,7 +78,10 @@ pub(super) const RUN: &[Names] = &[
 /// Names of the fields of a step.
 pub(super) const STEP: &[Names] = &[
     ("step_id", &["stepid", "nodeid", "activityid", "actionid", "stepnumber", "stepno", "step"]),
-    ("attempt", &["attempt", "attemptnumber", "attemptno", "try", "trynumber", "attemptid"]),
+    (
+        "attempt",
+        &["attempt", "attemptnumber", "attemptno", "try", "tryno", "trynumber", "attemptid"],
+    ),
     ("attempts", &["attempts", "tries", "attemptcount", "retries", "retrycount", "numretries"]),
     ("type", &["steptype", "nodetype", "spantype", "spankind", "kind", "category"]),
     (
@@ -90,6 +95,7 @@ pub(super) const STEP: &[Names] = &[
             "function",
             "actionname",
             "action",
+            "act",
             "operation",
             "activity",
             "node",
@@ -110,7 +116,7 @@ pub(super) const STEP: &[Names] = &[
     ("error_message", &["errormessage", "errormsg", "exceptionmessage", "errortext", "excvalue"]),
     ("request_id", &["toolcallid", "callid", "tooluseid", "invocationid", "spanid"]),
     ("input", &["input", "inputs", "arguments", "args", "params", "parameters", "toolinput"]),
-    ("output", &["output", "outputs", "observation", "response", "tooloutput"]),
+    ("output", &["output", "outputs", "observation", "obs", "response", "tooloutput"]),
     ("started_at", &["startedat", "starttime", "starttimestamp", "start", "begin", "begintime"]),
     (
         "ended_at",
