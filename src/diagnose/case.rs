@@ -65,6 +65,13 @@ impl<'c> Action<'c> {
         self.name.unwrap_or(self.kind)
     }
 
+    /// Its error as a noun: the type, or `an error` where none is recorded.
+    #[must_use]
+    pub fn fault(&self) -> &'c str {
+        // The word of the taxonomy for no type tells a reader nothing.
+        self.error_type.filter(|kind| *kind != "unspecified").unwrap_or("an error")
+    }
+
     /// The text of its error.
     #[must_use]
     pub fn message(&self) -> Option<&'c str> {

@@ -7,6 +7,7 @@
 mod attribution;
 mod budgets;
 mod case;
+mod commands;
 mod facts;
 mod finding;
 mod labels;

@@ -18,6 +18,7 @@ mod support;
 mod baseline_file;
 mod compare;
 mod config_errors;
+mod diagnose_precision;
 mod diagnose_rules;
 mod expressions;
 mod failures;

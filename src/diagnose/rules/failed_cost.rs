@@ -7,7 +7,7 @@ use crate::diagnose::{Amount, Check, Facts, Grade, Rule, Settings, Sink};
 pub(super) const RULE: Rule = Rule {
     code: "failed_cost",
     title: "much of the cost goes into runs that are not completed",
-    about: "Ended runs that are not completed surely (95% interval over tasks) used more than the limit's share of all dollars, tokens or seconds, whichever most ended runs record; at least 10 must.",
+    about: "Ended runs that are not completed surely (95% interval over tasks) used more than the limit's share of all dollars, tokens or seconds, whichever most ended runs record; at least 10 must, and no task may hold more than half of it.",
     remedy: "Stop hopeless runs earlier: `agenteval budgets` suggests limits and tells what they would have cut.",
     grade: Grade::Note,
     limit: Some((0.3, "share of the cost that may be lost")),

@@ -11,7 +11,7 @@ use crate::model::{is_intervention, is_model_turn};
 pub(super) const RULE: Rule = Rule {
     code: "ignored_error",
     title: "a failure is passed over",
-    about: "An action fails, is not tried again, its tool is never called again in the run, and the next action is another tool that passes and is no reflection, plan, approval or hand-over, nor another way to the same end (a name that begins with the same two words), and the model said nothing in between; other turns of the model are passed over.",
+    about: "An action fails, is not tried again, its tool is never called again in the run, and the next action is another tool that passes and is no reflection, plan, approval or hand-over, nor another way to the same end (a name that begins with the same two words), and the model said nothing in between. Other turns of the model are passed over, and calls that were made at the same time; calls of no known tool are left out, since nobody can come back to them.",
     remedy: "Make the error visible to the agent (many frameworks hand it on as ordinary text), and let the loop stop or decide where a step has failed.",
     grade: Grade::Warning,
     limit: None,
@@ -32,9 +32,17 @@ fn check(case: &Case<'_>, _: &Settings, sink: &mut Sink<'_>) {
     for (at, action) in actions.iter().enumerate() {
         last.insert(action.label(), at);
     }
-    for (at, pair) in actions.windows(2).enumerate() {
-        let [action, next] = *pair else { continue };
-        if action.verdict != Verdict::Failed || next.verdict != Verdict::Passed {
+    let with_turns = case.run.attempts.iter().any(|attempt| attempt.turn);
+    for (at, action) in actions.iter().copied().enumerate() {
+        if action.verdict != Verdict::Failed || reached_no_tool(action) {
+            continue;
+        }
+        let rest = actions.get(at + 1..).unwrap_or_default();
+        let mut after = rest.iter().take(MOST_PARALLEL).copied();
+        let Some(next) = after.find(|next| !is_parallel(case, action, next, with_turns)) else {
+            continue;
+        };
+        if next.verdict != Verdict::Passed {
             continue;
         }
         let again = last.get(action.label()).is_some_and(|last| *last > at);
@@ -42,10 +50,13 @@ fn check(case: &Case<'_>, _: &Settings, sink: &mut Sink<'_>) {
             || is_other_way(action.label(), next.label())
             || speaks_between(case, action, next);
         if !again && !answered && next.step != action.step {
-            let kind = action.error_type.unwrap_or("an error");
             sink.at(
                 action,
-                format!("{kind}; the run went on with {} and never came back", next.label()),
+                format!(
+                    "{}; the run went on with {} and never came back",
+                    action.fault(),
+                    next.label()
+                ),
             );
         }
     }
@@ -54,6 +65,50 @@ fn check(case: &Case<'_>, _: &Settings, sink: &mut Sink<'_>) {
 /// Whether an action is a turn of the model; a node of a name that asks a model is a step.
 fn is_turn(action: &Action<'_>) -> bool {
     action.attempt.turn || (action.name.is_none() && is_model_turn(action.kind))
+}
+
+/// Calls that are passed over as made at the same time as a failed one.
+const MOST_PARALLEL: usize = 64;
+
+/// Whether the second call was made before the failure of the first was known: it begins before the
+/// first ends, or, without times, no turn of the model is between them where the run records turns.
+fn is_parallel(case: &Case<'_>, failed: &Action<'_>, next: &Action<'_>, with_turns: bool) -> bool {
+    if let Some(seconds) =
+        failed.end.zip(next.start).and_then(|(end, start)| start.seconds_since(end))
+    {
+        return seconds < 0.0;
+    }
+    let between = (failed.record as usize).saturating_add(1)..next.record as usize;
+    let records = case.run.attempts.get(between).unwrap_or_default();
+    with_turns && failed.step != next.step && !records.iter().any(|record| record.turn)
+}
+
+/// Whether a call names no tool, or one of which the error says that it is not there: the type of a
+/// step without a name is one, unless it says no more than that it is a call.
+fn reached_no_tool(action: &Action<'_>) -> bool {
+    const CALLS: [&str; 5] = ["tool", "action", "function", "tool_call", "step"];
+    const SIGNS: [&str; 12] = [
+        "no such tool",
+        "nosuchtool",
+        "unknown tool",
+        "unavailable tool",
+        "tool not found",
+        "tool_not_found",
+        "not a valid tool",
+        "no tool named",
+        "unknown function",
+        "function not found",
+        "not found in registry",
+        "does not exist in the list of tools",
+    ];
+    if action.name.is_none() && CALLS.iter().any(|call| action.kind.eq_ignore_ascii_case(call)) {
+        return true;
+    }
+    let texts = [action.error_type, action.message()];
+    texts.into_iter().flatten().any(|text| {
+        let text = text.get(..text.floor_char_boundary(400)).unwrap_or(text).to_ascii_lowercase();
+        SIGNS.iter().any(|sign| text.contains(sign))
+    })
 }
 
 /// Whether an action answers a failure: it thinks, asks or hands over.

@@ -1,15 +1,18 @@
 //! A run that only its limit ended, while it repeated itself.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::value::RawValue;
 
 use crate::diagnose::{Case, Check, Grade, Rule, Settings, Sink};
-use crate::evaluate::Limit;
+use crate::evaluate::{Limit, Verdict};
+use crate::model::Final;
 
 /// The rule.
 pub(super) const RULE: Rule = Rule {
     code: "no_end_condition",
     title: "only the limit ended the run, while it repeated itself",
-    about: "A run ends at a limit of steps, turns, tokens or time, as recorded or by the config, and at least half of its last actions (as many as the limit of this rule) have been there before with the same input; needs recorded inputs.",
+    about: "A run ends at a limit of steps, turns, tokens or time, as recorded or by the config, and at least half of its last actions (as many as the limit of this rule) have been there before with the same input, and ended as they did then (a call that failed and passes now is a step forward, and another output is news); needs recorded inputs.",
     remedy: "Say in the task when it is done, check after each step whether it is, and stop when nothing new is done.",
     grade: Grade::Warning,
     limit: Some((6.0, "last actions that are looked at")),
@@ -37,17 +40,18 @@ fn check(case: &Case<'_>, _: &Settings, sink: &mut Sink<'_>) {
     )]
     let last = (last as usize).min(case.actions.len());
     let from = case.actions.len() - last;
-    let mut seen: BTreeMap<(&str, u64), u32> = BTreeMap::new();
+    let mut seen: BTreeSet<Seen<'_>> = BTreeSet::new();
     let mut repeated = 0;
     let mut most: BTreeMap<&str, u32> = BTreeMap::new();
     for (at, action) in case.actions.iter().enumerate() {
         let Some(input) = action.attempt.input else { continue };
-        let times = seen.entry((action.label(), input)).or_default();
-        if at >= from && *times > 0 {
+        // The words of an error often hold a time or an id.
+        let output = action.output.filter(|_| action.verdict != Verdict::Failed);
+        let new = seen.insert((action.label(), input, action.verdict == Verdict::Failed, output));
+        if at >= from && !new {
             repeated += 1;
             *most.entry(action.label()).or_default() += 1;
         }
-        *times += 1;
     }
     let Some(end) = case.actions.last().filter(|_| last >= 2 && repeated * 2 >= last) else {
         return;
@@ -59,6 +63,9 @@ fn check(case: &Case<'_>, _: &Settings, sink: &mut Sink<'_>) {
     );
 }
 
+/// What an action did, whether it failed, and what it gave.
+type Seen<'c> = (&'c str, u64, bool, Option<&'c str>);
+
 /// Whether a limit ended the run, by the config or by its own word.
 fn ended_at_a_limit(case: &Case<'_>) -> bool {
     if matches!(
@@ -68,7 +75,29 @@ fn ended_at_a_limit(case: &Case<'_>) -> bool {
         return true;
     }
     let words = [case.run.end_reason.as_deref(), case.run.status.as_deref()];
-    words.into_iter().flatten().any(says_limit)
+    words.into_iter().flatten().any(says_limit) || error_of(case).is_some_and(|e| names_turns(&e))
+}
+
+/// The error that ended a run whose format has no field for it but in the result.
+fn error_of(case: &Case<'_>) -> Option<String> {
+    #[derive(serde::Deserialize)]
+    struct Ended<'e> {
+        #[serde(borrow, default)]
+        error: Option<&'e RawValue>,
+    }
+    let Final::Json(text) = &case.run.final_output else { return None };
+    let ended: Ended<'_> = serde_json::from_str(text).ok()?;
+    serde_json::from_str(ended.error?.get()).ok()
+}
+
+/// Whether the text of an error tells of a limit of turns. A timeout in it may be one of a tool.
+fn names_turns(error: &str) -> bool {
+    let error = error.to_ascii_lowercase();
+    let of = |words: &[&str]| words.iter().any(|part| error.contains(part));
+    of(&["max turns", "max_turns", "maxturns", "max steps", "max_steps", "maxsteps"])
+        || (of(&["maximum number of", "max iterations", "limit of", "too many"])
+            && of(&["turn", "step", "iteration"]))
+        || (of(&["recursion limit"]) && of(&["reached", "exceeded"]))
 }
 
 /// Whether a word tells of a limit of the run. A rate limit is one of a service, and a limit of what
@@ -86,7 +115,7 @@ fn says_limit(word: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::says_limit;
+    use super::{names_turns, says_limit};
 
     #[test]
     fn limits_of_the_run_are_told_from_those_of_a_service() {
@@ -97,6 +126,16 @@ mod tests {
         }
         for word in ["rate limit exceeded", "context_length_exceeded", "max_tokens", "completed"] {
             assert!(!says_limit(word), "{word}");
+        }
+    }
+
+    #[test]
+    fn an_error_names_a_limit_of_turns_and_no_timeout_of_a_tool() {
+        for error in ["Max turns exceeded: {'max_turns': 2}", "Recursion limit of 25 reached"] {
+            assert!(names_turns(error), "{error}");
+        }
+        for error in ["TimeoutError('upstream timed out after 5s')", "too many requests"] {
+            assert!(!names_turns(error), "{error}");
         }
     }
 }
