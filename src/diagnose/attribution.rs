@@ -65,6 +65,17 @@ impl TurnSign {
             Self::FirstAction => "first_action",
         }
     }
+
+    /// The same in words.
+    #[must_use]
+    pub const fn told(self) -> &'static str {
+        match self {
+            Self::FailedStep => "it failed and was not recovered",
+            Self::FailureInText => "its output tells of a failure",
+            Self::PartsFromCompleted => "no completed run of the task went on like this",
+            Self::FirstAction => "there is no sign: the first action",
+        }
+    }
 }
 
 /// The step at which a failed run most likely turned.

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::diagnose::DiagnosisPage;
 use super::doc::{Column, Doc, Table};
+use super::figures::plural;
 use super::json::rounded;
 use super::mask::mask;
 use super::number::{count, percent, plain};
@@ -149,20 +150,25 @@ pub(super) fn attribution_doc(page: &DiagnosisPage<'_>, doc: &mut Doc) {
     if found.tasks > 0 {
         doc.line("");
         doc.line(format!(
-            "where {} runs of {} tasks part that were completed in part: {} actions tested within tasks",
+            "where runs part: {} {} of {} {} that some runs completed and some did not; {} {} tested within tasks",
             count(found.runs),
+            plural(found.runs, "run"),
             count(found.tasks),
-            count(found.tested)
+            plural(found.tasks, "task"),
+            count(found.tested),
+            plural(found.tested, "action")
         ));
         let part = found.partings.iter().take_while(|one| one.p_adjusted <= LEVEL).count();
         if found.tested == 0 {
             doc.line("  no action is in enough of these runs, and missing in enough, to be tested");
         } else if !found.could_tell {
             doc.line(
-                "  with so few runs none could be told from chance, whatever they do; the nearest:",
+                "  with so few runs no action could be told from chance, whatever they do; the nearest:",
             );
         } else if part == 0 {
-            doc.line("  none is told from chance after the correction; the nearest:");
+            doc.line(
+                "  no action is told from chance, corrected for how many were tested; the nearest:",
+            );
         }
         if !found.partings.is_empty() {
             let shown = part.clamp(1, SHOWN.max(part)).max(SHOWN.min(3));
@@ -183,7 +189,11 @@ pub(super) fn attribution_doc(page: &DiagnosisPage<'_>, doc: &mut Doc) {
                     .map(|one| {
                         vec![
                             one.step.map_or_else(|| "any".to_owned(), |step| step.to_string()),
-                            one.action.clone(),
+                            // In front, since long names are cut at their end.
+                            match one.action.strip_suffix(" failed") {
+                                Some(action) => format!("failed: {action}"),
+                                None => one.action.clone(),
+                            },
                             share(one.failed),
                             share(one.completed),
                             plain(one.p, 4),
@@ -196,10 +206,10 @@ pub(super) fn attribution_doc(page: &DiagnosisPage<'_>, doc: &mut Doc) {
     }
     if !found.turns.is_empty() {
         doc.line("");
-        doc.line("where runs most likely turned that were not completed:");
+        doc.line("where to look first in runs that were not completed:");
         let told = || found.turns.iter().filter(|turn| turn.sign != TurnSign::FirstAction);
         for turn in told().take(SHOWN_TURNS) {
-            let sign = turn.sign.name().replace('_', " ");
+            let sign = turn.sign.told();
             let run = (page.name)(turn.run).label;
             doc.line(format!("  run {run}  step {}  {}  ({sign})", turn.step, turn.action));
         }

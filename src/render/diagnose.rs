@@ -10,6 +10,7 @@ use super::attribution::{
     AttributionWire, LabelsWire, attribution_doc, attribution_wire, labels_doc, labels_wire,
 };
 use super::doc::{Column, Doc, Table};
+use super::figures::plural;
 use super::json::rounded;
 use super::mask::mask;
 use super::number::{count, percent};
@@ -168,8 +169,9 @@ pub fn diagnosis_doc(page: &DiagnosisPage<'_>) -> Doc {
         asked(page).map(|rule| (rule, rule_wire(page, rule))).collect();
     let fired = wires.iter().filter(|(_, wire)| wire.findings > 0).count();
     doc.title(format!(
-        "{} runs, {} rules asked, {} with findings",
+        "{} {}, {} rules asked, {} with findings",
         count(page.runs),
+        plural(page.runs, "run"),
         wires.len(),
         fired
     ));

@@ -253,7 +253,7 @@ fn where_all_pass_the_page_says_that_no_rule_found_anything() {
     {
         assert!(section.contains(part), "no {part}: {section}");
     }
-    assert!(!section.contains("most likely turned"));
+    assert!(!section.contains("Where to look first"));
 }
 
 #[test]

@@ -244,7 +244,7 @@ fn turns(page: &Page<'_>, keys: &Keys<'_>, html: &mut Html) {
     if turns.is_empty() {
         return;
     }
-    html.raw("<h3 id=turns-h>Where failed runs most likely turned</h3>\n");
+    html.raw("<h3 id=turns-h>Where to look first in failed runs</h3>\n");
     let mut places: BTreeMap<(TurnSign, &str), Vec<&Turn>> = BTreeMap::new();
     let signed = |turn: &&Turn| turn.sign != TurnSign::FirstAction;
     for turn in turns.iter().filter(signed) {
@@ -255,7 +255,7 @@ fn turns(page: &Page<'_>, keys: &Keys<'_>, html: &mut Html) {
     if !places.is_empty() {
         html.raw("<div class=scroll tabindex=0 role=group aria-labelledby=turns-h><table class=narrow>\n<thead><tr><th scope=col>action<th scope=col>how it is known<th scope=col class=n>runs<th scope=col>runs to open</thead>\n<tbody>\n");
         for ((sign, action), turns) in places.iter().take(TURNS) {
-            html.raw("<tr><th scope=row>").name(&shorten(action, 120)).cell(told(*sign));
+            html.raw("<tr><th scope=row>").name(&shorten(action, 120)).cell(sign.told());
             html.raw("<td class=n>").number(turns.len() as u64).raw("<td class=links>");
             for turn in turns.iter().take(EXAMPLES) {
                 link(page, turn.run, Some(turn.step), keys, html);
@@ -273,15 +273,6 @@ fn turns(page: &Page<'_>, keys: &Keys<'_>, html: &mut Html) {
     if without > 0 {
         html.raw("<p class=muted>").text(&runs(without));
         html.raw(" failed without any sign of where.</p>\n");
-    }
-}
-
-fn told(sign: TurnSign) -> &'static str {
-    match sign {
-        TurnSign::FailedStep => "it failed and was not recovered",
-        TurnSign::FailureInText => "its output tells of a failure",
-        TurnSign::PartsFromCompleted => "no completed run of the task went on like this",
-        TurnSign::FirstAction => "there is no sign: the first action",
     }
 }
 
