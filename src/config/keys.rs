@@ -1,7 +1,8 @@
 //! The keys of the config by place, and what to say of one that does not belong.
 
 use super::error::ConfigError;
-use super::source::{Kind, Node};
+use super::key_walk::{Fault, KeyWalk};
+use super::source::Node;
 use crate::model::nearest;
 
 /// A place in the config and the keys that it may have.
@@ -76,60 +77,14 @@ fn place(path: &[String]) -> Option<&'static Place> {
 
 /// Refuses repeated and unknown keys, everywhere.
 pub(super) fn check(node: &Node, text: &str, file: &str) -> Result<(), ConfigError> {
-    walk(node, &mut Vec::new(), text, file)
-}
-
-fn walk(node: &Node, path: &mut Vec<String>, text: &str, file: &str) -> Result<(), ConfigError> {
-    match &node.kind {
-        Kind::Other => {}
-        // `serde` would take a list for an object, its elements in the order of the fields.
-        Kind::Array(_) if place(path).is_some() => {
-            return Err(ConfigError::of_file(
-                file,
-                "expected an object in { }, found a list",
-                "write an object in { }",
-            )
-            .at(text, node.span.clone(), path));
-        }
-        Kind::Array(elements) => {
-            for (at, element) in elements.iter().enumerate() {
-                path.push(at.to_string());
-                walk(element, path, text, file)?;
-                path.pop();
-            }
-        }
-        Kind::Object(members) => {
-            let mut seen = std::collections::BTreeSet::new();
-            for (key, value) in members {
-                let is_new = seen.insert(key.name.as_str());
-                let fault = match place(path) {
-                    _ if !is_new => Some((
-                        format!("the key `{}` stands here twice", key.name),
-                        "keep one of the two".to_owned(),
-                    )),
-                    Some(place) if !place.keys.contains(&key.name.as_str()) => {
-                        Some(not_here(place, &key.name))
-                    }
-                    _ => None,
-                };
-                path.push(key.name.clone());
-                if let Some((message, help)) = fault {
-                    return Err(ConfigError::of_file(file, message, &help).at(
-                        text,
-                        key.span.clone(),
-                        path,
-                    ));
-                }
-                walk(value, path, text, file)?;
-                path.pop();
-            }
-        }
-    }
-    Ok(())
+    let misplaced = |path: &[String], key: &str| {
+        place(path).filter(|place| !place.keys.contains(&key)).map(|place| not_here(place, key))
+    };
+    KeyWalk { text, file, is_object: |path| place(path).is_some(), misplaced }.check(node)
 }
 
 /// What to say of a key that its place does not have.
-fn not_here(here: &Place, key: &str) -> (String, String) {
+fn not_here(here: &Place, key: &str) -> Fault {
     let unknown = match here.name {
         "" => format!("unknown key `{key}`"),
         name => format!("unknown key `{key}` in {}", quoted(name)),

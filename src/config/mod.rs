@@ -1,7 +1,7 @@
 //! The eval config: as written, then checked and compiled.
 //!
 //! Owns: the form of the file (`wire.rs`), its places (`source.rs`), the checks between the two
-//! (`parse.rs`, `keys.rs`, `check.rs`), the config as used ([`EvalConfig`]), the error taxonomy, the JSON
+//! (`parse.rs`, `keys.rs` with `key_walk.rs`, `check.rs`), the config as used ([`EvalConfig`]), the error taxonomy, the JSON
 //! Schema, task plans, and what readers must know ([`ReadOptions`]). Refuses: judging runs, and
 //! guessing: what it does not know is an error that names the nearest it knows.
 
@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 mod check;
 mod error;
+mod key_walk;
 mod keys;
 pub mod mapping;
 mod parse;

@@ -130,6 +130,9 @@ fn a_bad_mapping_is_told_with_place_and_remedy() {
     refused(&of("\"steps\": \"a[]\""), &["for records that are whole runs", "\"record\": \"run\""]);
     refused(&of("\"records\": \"a[].b\""), &["does not name one list"]);
     refused(&of("\"schema\": \"x\""), &["stands here twice"]);
+    // `serde` would take a list for an object, its elements in the order of the fields.
+    refused(&of("\"group\": [\"a\", \"b\", \"c\"]"), &["found a list", "/group"]);
+    refused(&of("\"events\": [[{}, \"step\"]]"), &["found a list", "/events/0"]);
     run(&["inspect", EVENTS, "--map", "pinno"]).refused(2, &["cannot be read", "pino", "suggest"]);
     run(&["inspect", EVENTS, "--map", "pino", "--format", "native"])
         .refused(2, &["--map", "--format"]);

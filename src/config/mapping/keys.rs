@@ -1,7 +1,8 @@
 //! The keys of a mapping by place, and what to say of one that does not belong.
 
 use super::super::error::ConfigError;
-use super::super::source::{Kind, Node};
+use super::super::key_walk::{Fault, KeyWalk};
+use super::super::source::Node;
 use crate::model::nearest;
 
 const TOP: &[&str] = &[
@@ -74,6 +75,11 @@ const TOKENS: &[&str] = &["input", "total_input", "cache_read", "cache_write", "
 const PICK: &[&str] =
     &["path", "const", "join", "match", "line", "values", "format", "zone", "unit"];
 
+/// The name of a place where a value, or a list of values, may stand.
+const VALUE: &str = "a value";
+/// The name of a test in a rule: conditions, a value, or a list of values.
+const A_TEST: &str = "a test";
+
 /// The keys of a place and its name; `None` where any key may stand.
 fn place(path: &[String]) -> Option<(&'static str, &'static [&'static str])> {
     let path: Vec<&str> = path.iter().map(String::as_str).collect();
@@ -88,7 +94,7 @@ fn place(path: &[String]) -> Option<(&'static str, &'static [&'static str])> {
     }
     let inside = match parts.as_slice() {
         ["events", _, "when", ..] => {
-            return (parts.len() == 4).then_some(("a test", TEST));
+            return (parts.len() == 4).then_some((A_TEST, TEST));
         }
         ["events", _, rest @ ..] if !rest.is_empty() => rest,
         whole => whole,
@@ -103,56 +109,24 @@ fn place(path: &[String]) -> Option<(&'static str, &'static [&'static str])> {
         ["run" | "step", "tokens"] => ("tokens", TOKENS),
         ["statuses"] | ["run", "tags"] | [.., "values" | "const"] => return None,
         [.., "notes" | "records" | "record" | "steps"] if inside.len() == 1 => return None,
-        _ => ("a value", PICK),
+        _ => (VALUE, PICK),
     })
 }
 
 /// Refuses repeated and unknown keys, everywhere.
 pub(super) fn check(node: &Node, text: &str, file: &str) -> Result<(), ConfigError> {
-    walk(node, &mut Vec::new(), text, file)
+    let misplaced = |path: &[String], key: &str| {
+        let (name, keys) = place(path).filter(|(_, keys)| !keys.contains(&key))?;
+        Some(unknown(name, keys, key))
+    };
+    // A list of values stands where one may stand, and so does one of the values that a test allows.
+    let is_object =
+        |path: &[String]| place(path).is_some_and(|(name, _)| name != VALUE && name != A_TEST);
+    KeyWalk { text, file, is_object, misplaced }.check(node)
 }
 
-fn walk(node: &Node, path: &mut Vec<String>, text: &str, file: &str) -> Result<(), ConfigError> {
-    match &node.kind {
-        Kind::Other => {}
-        Kind::Array(elements) => {
-            for (at, element) in elements.iter().enumerate() {
-                path.push(at.to_string());
-                walk(element, path, text, file)?;
-                path.pop();
-            }
-        }
-        Kind::Object(members) => {
-            let mut seen = std::collections::BTreeSet::new();
-            for (key, value) in members {
-                let is_new = seen.insert(key.name.as_str());
-                let fault = match place(path) {
-                    _ if !is_new => Some((
-                        format!("the key `{}` stands here twice", key.name),
-                        "keep one of the two".to_owned(),
-                    )),
-                    Some((name, keys)) if !keys.contains(&key.name.as_str()) => {
-                        Some(unknown(name, keys, &key.name))
-                    }
-                    _ => None,
-                };
-                path.push(key.name.clone());
-                if let Some((message, help)) = fault {
-                    return Err(ConfigError::of_file(file, message, &help).at(
-                        text,
-                        key.span.clone(),
-                        path,
-                    ));
-                }
-                walk(value, path, text, file)?;
-                path.pop();
-            }
-        }
-    }
-    Ok(())
-}
-
-fn unknown(place: &str, keys: &[&'static str], key: &str) -> (String, String) {
+/// What to say of a key that its place does not have.
+fn unknown(place: &str, keys: &[&'static str], key: &str) -> Fault {
     let message = match place {
         "" => format!("unknown key `{key}`"),
         place => format!("unknown key `{key}` in {place}"),
