@@ -12,7 +12,7 @@ use std::path::Path;
 
 use serde_json::value::RawValue;
 
-use super::raw::{label, number, object, quoted};
+use super::raw::{label, object, quoted};
 use crate::ingest::assemble::tally::Tally;
 use crate::model::{Attempt, ErrorInfo, Place, Severity, Stamp, Tokens};
 
@@ -368,11 +368,6 @@ impl Slot {
             }
         }
     }
-}
-
-/// A count or an amount: a number from 0.
-pub(super) fn amount(raw: Option<&RawValue>) -> Option<f64> {
-    number(raw?).filter(|number| number.is_finite() && *number >= 0.0)
 }
 
 /// A field as text that is not empty; a number or a flag in its JSON spelling.

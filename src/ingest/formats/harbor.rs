@@ -11,7 +11,7 @@ use std::path::Path;
 use serde_json::value::RawValue;
 
 use super::kept;
-use super::raw::{Entries, is_true, label, number, object, quoted, raw_fields, read, text};
+use super::raw::{Entries, amount, is_true, label, number, object, quoted, raw_fields, read, text};
 use super::sidecars::{Head, Said, Sidecar, Whose};
 use super::{Format, Parsed, Probe, Reader, Record, Refusal};
 use crate::config::ReadOptions;
@@ -170,7 +170,7 @@ fn run_of<'r>(trial: &Trial<'r>) -> Trajectory<'r> {
         started_at: stamp(span.started_at.or(trial.started_at)),
         ended_at: stamp(span.finished_at.or(trial.finished_at)),
         tokens: tokens(&used),
-        cost_usd: used.cost_usd.and_then(number).filter(|cost| *cost >= 0.0),
+        cost_usd: amount(used.cost_usd),
         final_output,
         ..Trajectory::default()
     }
@@ -214,7 +214,6 @@ fn rewards<'r>(verified: Option<&'r RawValue>, step: Option<Cow<'r, str>>) -> Ve
 }
 
 fn tokens(used: &Used<'_>) -> Option<Tokens> {
-    let amount = |raw: Option<&RawValue>| raw.and_then(number).filter(|n| *n >= 0.0);
     let (input, output) = (amount(used.n_input_tokens), amount(used.n_output_tokens));
     let cached = amount(used.n_cache_tokens).unwrap_or(0.0).min(input.unwrap_or(0.0));
     // Both are 0 where the agent does not count.

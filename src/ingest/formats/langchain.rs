@@ -6,20 +6,19 @@
 //! which repeat the calls in a vendor's form.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
 
 use serde_json::value::RawValue;
 
 use super::message_dumps::{
-    Dialect, List, Listed, MessageLists, count, first_element, hidden_error, id_hash,
-    tell_unreadable, told_error, words,
+    Dialect, Ids, List, Listed, MessageLists, delivered, first_element, hidden_error, opens_with,
+    tell_repeated, tell_unreadable, told_error, words,
 };
-use super::raw::{label, object, quoted, raw_fields, read, text};
+use super::raw::{amount, label, raw_fields, read, text};
 use super::transcript::{Answer, Call, Transcript, Turn};
 use super::{Format, Probe, Reader};
 use crate::config::ReadOptions;
 use crate::ingest::assemble::main_model;
-use crate::model::{ErrorInfo, ErrorOrigin, Final, Issue, Tokens, Trajectory};
+use crate::model::{ErrorInfo, ErrorOrigin, Issue, Tokens, Trajectory};
 
 /// LangChain messages.
 pub const LANGCHAIN: Format = Format {
@@ -120,10 +119,7 @@ fn detect(probe: &Probe<'_>) -> bool {
         {
             return first_element(values.get().as_bytes(), &STATE).is_some_and(claims);
         }
-        claims(record)
-            || first_element(record, &STATE).is_some_and(|first| {
-                claims(first) || first_element(first, &STATE).is_some_and(claims)
-            })
+        opens_with(record, &STATE, claims)
     })
 }
 
@@ -148,9 +144,7 @@ fn claims(bytes: &[u8]) -> bool {
 struct Gathered<'r> {
     models: Vec<Cow<'r, str>>,
     agents: Vec<Cow<'r, str>>,
-    ids: Vec<u64>,
-    seen: HashSet<Cow<'r, str>>,
-    without_id: bool,
+    ids: Ids<'r>,
     output: Option<Cow<'r, str>>,
     end_reason: Option<Cow<'r, str>>,
     messages: u64,
@@ -171,15 +165,9 @@ fn read_list<'r>(
             continue;
         };
         gathered.messages += 1;
-        match message.id.and_then(text) {
-            Some(id) => {
-                gathered.ids.push(id_hash(&id));
-                if !gathered.seen.insert(id) {
-                    gathered.repeated += 1;
-                    continue;
-                }
-            }
-            None => gathered.without_id = true,
+        if !gathered.ids.take(message.id.and_then(text)) {
+            gathered.repeated += 1;
+            continue;
         }
         gathered.end_reason = None;
         match role {
@@ -192,11 +180,8 @@ fn read_list<'r>(
         return Vec::new();
     }
     tell_unreadable(gathered.unreadable, list.place, issues);
-    if gathered.repeated > 0 {
-        let message = "messages whose id stands in the list before count once";
-        let note = Issue::note("message_repeated", list.place, message);
-        issues.push(note.times(gathered.repeated));
-    }
+    let rule = "messages whose id stands in the list before count once";
+    tell_repeated(gathered.repeated, rule, list.place, issues);
     let state = list.wrapper.and_then(read::<State<'r>>).unwrap_or_default();
     let configured = state.config.and_then(read::<Config<'r>>).and_then(|c| c.configurable);
     let configured = configured.and_then(read::<Configurable<'r>>).and_then(|c| c.thread_id);
@@ -207,23 +192,12 @@ fn read_list<'r>(
         agent: main_model(gathered.agents.iter().map(AsRef::as_ref)).map(Cow::Owned),
         model: main_model(gathered.models.iter().map(AsRef::as_ref)).map(Cow::Owned),
         tags: thread.map(|thread| ("thread".into(), thread)).into_iter().collect(),
-        final_output: delivered(&gathered),
+        final_output: delivered(gathered.end_reason.as_deref(), gathered.output.as_deref()),
         end_reason: gathered.end_reason,
         attempts: run.finish(issues),
         ..Trajectory::default()
     };
-    let ids = if gathered.without_id { Vec::new() } else { gathered.ids };
-    vec![Listed { run: trajectory, ids }]
-}
-
-fn delivered<'r>(gathered: &Gathered<'r>) -> Final<'r> {
-    if gathered.output.is_none() && gathered.end_reason.is_none() {
-        return Final::Missing;
-    }
-    Final::Json(Cow::Owned(object(&[
-        ("end_reason", gathered.end_reason.as_deref().map(quoted).as_deref()),
-        ("output", gathered.output.as_deref().map(quoted).as_deref()),
-    ])))
+    vec![Listed { run: trajectory, ids: gathered.ids.of_list() }]
 }
 
 fn calls<'r>(raw: Option<&'r RawValue>) -> Vec<ToolCall<'r>> {
@@ -290,14 +264,14 @@ fn result<'r>(message: &Message<'r>) -> Answer<'r> {
 /// `input_tokens` holds what a cache served or took, which is told apart in its details.
 fn tokens(usage: &RawValue) -> Option<Tokens> {
     let usage: Usage<'_> = read(usage)?;
-    let (input, output) = (count(usage.input_tokens), count(usage.output_tokens));
+    let (input, output) = (amount(usage.input_tokens), amount(usage.output_tokens));
     if input.is_none() && output.is_none() {
-        let unsplit = count(usage.total_tokens)?;
+        let unsplit = amount(usage.total_tokens)?;
         return Some(Tokens { unsplit, ..Tokens::default() });
     }
     let details = usage.input_token_details.and_then(read::<InputDetails<'_>>).unwrap_or_default();
-    let cache_read = count(details.cache_read).unwrap_or_default();
-    let cache_write = count(details.cache_creation).unwrap_or_default();
+    let cache_read = amount(details.cache_read).unwrap_or_default();
+    let cache_write = amount(details.cache_creation).unwrap_or_default();
     Some(Tokens {
         input: (input.unwrap_or_default() - cache_read - cache_write).max(0.0),
         cache_read,

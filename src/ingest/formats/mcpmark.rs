@@ -14,11 +14,13 @@ use std::path::Path;
 use serde_json::value::RawValue;
 
 use super::kept;
-use super::raw::{Entries, label, number, object, offset_in, quoted, raw_fields, read, text};
+use super::raw::{
+    Entries, amount, label, number, object, offset_in, quoted, raw_fields, read, stamp,
+};
 use super::{Assembler, Fate, Format, Parsed, Probe, Reader, Record, Refusal};
 use crate::config::ReadOptions;
 use crate::ingest::assemble::tally::Tally;
-use crate::model::{Final, Issue, Place, Severity, Stamp, Tokens, Trajectory};
+use crate::model::{Final, Issue, Place, Severity, Tokens, Trajectory};
 
 /// Results of MCPMark.
 pub const MCPMARK: Format = Format {
@@ -198,7 +200,7 @@ fn one<'r>(run: &Run<'r>, place: Place, tally: &mut Tally) -> Trajectory<'r> {
         tally.count("outcome_not_recorded", Severity::Warning, place, message);
     }
     let end_reason = run.error_message.and_then(label).filter(|text| !text.trim().is_empty());
-    let seconds = run.execution_time.and_then(number).filter(|seconds| *seconds > 0.0);
+    let seconds = amount(run.execution_time).filter(|seconds| *seconds > 0.0);
     if let (Some(reason), Some(seconds)) = (&end_reason, seconds)
         && let Some(limit) = timed_out_after(reason)
         && seconds < limit / 2.0
@@ -232,17 +234,12 @@ fn timed_out_after(reason: &str) -> Option<f64> {
     unit.starts_with("second").then(|| number.parse().ok()).flatten()
 }
 
-fn stamp(raw: &RawValue) -> Option<Stamp<'_>> {
-    text(raw).filter(|text| !text.is_empty()).map(Stamp::Text)
-}
-
 /// Reasoning is part of the output. What a total has beyond its parts is not split.
 fn tokens(usage: &RawValue) -> Option<Tokens> {
     let usage: Usage<'_> = read(usage)?;
-    let read = |raw: Option<&RawValue>| raw.and_then(number).filter(|number| *number >= 0.0);
-    let input = read(usage.input.or(usage.input_tokens));
-    let output = read(usage.output.or(usage.output_tokens));
-    let total = read(usage.total.or(usage.total_tokens));
+    let input = amount(usage.input.or(usage.input_tokens));
+    let output = amount(usage.output.or(usage.output_tokens));
+    let total = amount(usage.total.or(usage.total_tokens));
     let mut tokens =
         Tokens { input: input.unwrap_or(0.0), output: output.unwrap_or(0.0), ..Tokens::default() };
     tokens.unsplit = (total.unwrap_or(0.0) - tokens.total()).max(0.0);

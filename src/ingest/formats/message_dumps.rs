@@ -6,16 +6,16 @@
 //! [`Dialect`] does.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
-use super::raw::{offset_in, raw_fields, read, text};
+use super::raw::{amount, object, offset_in, quoted, raw_fields, read, text};
 use super::{Assembler, Fate, Parsed, Record, Refusal, evidence, kept};
 use crate::config::ReadOptions;
 use crate::ingest::scan::{end_of_value, find_arrays};
-use crate::model::{ErrorInfo, Issue, Place, Stamp, Trajectory, input_hash};
+use crate::model::{ErrorInfo, ErrorOrigin, Final, Issue, Place, Tokens, Trajectory, input_hash};
 
 /// How one format's lists are told and read.
 #[derive(Clone, Copy)]
@@ -233,6 +233,59 @@ pub(crate) fn first_element<'p>(record: &'p [u8], keys: &[&str]) -> Option<&'p [
     elements.get(..end_of_value(elements).unwrap_or(elements.len()))
 }
 
+/// Whether a record is, or a list in it or in its first element opens with, what `claims` says.
+pub(crate) fn opens_with(record: &[u8], lists: &[&str], claims: impl Fn(&[u8]) -> bool) -> bool {
+    let nested = |first: &[u8]| first_element(first, lists).is_some_and(&claims);
+    claims(record)
+        || first_element(record, lists).is_some_and(|first| claims(first) || nested(first))
+}
+
+/// The messages of one list by their ids: one whose id came before is a copy.
+#[derive(Default)]
+pub(crate) struct Ids<'r> {
+    hashes: Vec<u64>,
+    seen: HashSet<Cow<'r, str>>,
+    without: bool,
+}
+
+impl<'r> Ids<'r> {
+    /// Takes the next message; false where it is a copy.
+    pub(crate) fn take(&mut self, id: Option<Cow<'r, str>>) -> bool {
+        let Some(id) = id else {
+            self.without = true;
+            return true;
+        };
+        self.hashes.push(id_hash(&id));
+        self.seen.insert(id)
+    }
+
+    /// By what copies of the list are known: nothing where a message has no id.
+    pub(crate) fn of_list(self) -> Vec<u64> {
+        if self.without { Vec::new() } else { self.hashes }
+    }
+}
+
+/// What a run delivered: why it ended and its last words, as far as recorded.
+pub(crate) fn delivered(end_reason: Option<&str>, output: Option<&str>) -> Final<'static> {
+    if end_reason.is_none() && output.is_none() {
+        return Final::Missing;
+    }
+    Final::Json(Cow::Owned(object(&[
+        ("end_reason", end_reason.map(quoted).as_deref()),
+        ("output", output.map(quoted).as_deref()),
+    ])))
+}
+
+/// Tokens of a request of which only input and output are recorded.
+pub(crate) fn tokens(input: Option<&RawValue>, output: Option<&RawValue>) -> Option<Tokens> {
+    let (input, output) = (amount(input), amount(output));
+    (input.is_some() || output.is_some()).then(|| Tokens {
+        input: input.unwrap_or_default(),
+        output: output.unwrap_or_default(),
+        ..Tokens::default()
+    })
+}
+
 raw_fields! {
     /// A block of content.
     Block { text, content }
@@ -276,10 +329,7 @@ pub(crate) fn hidden_error(result: &str) -> Option<ErrorInfo<'static>> {
 }
 
 /// The error of a result that is marked as failed: its class and its text, if it has one.
-pub(crate) fn told_error<'a>(
-    result: Option<Cow<'a, str>>,
-    origin: crate::model::ErrorOrigin,
-) -> ErrorInfo<'a> {
+pub(crate) fn told_error<'a>(result: Option<Cow<'a, str>>, origin: ErrorOrigin) -> ErrorInfo<'a> {
     let kind = result.as_deref().and_then(evidence::exception_class).map(str::to_owned);
     ErrorInfo {
         kind: kind.map(Cow::Owned),
@@ -288,24 +338,10 @@ pub(crate) fn told_error<'a>(
     }
 }
 
-/// A number that is recorded; 0 is one too.
-pub(crate) fn count(raw: Option<&RawValue>) -> Option<f64> {
-    raw.and_then(super::raw::number).filter(|number| number.is_finite() && *number >= 0.0)
-}
-
-/// A time as text or as a number.
-pub(crate) fn stamp(raw: Option<&RawValue>) -> Option<Stamp<'_>> {
-    let raw = raw?;
-    match text(raw) {
-        Some(text) => Some(Stamp::Text(text)),
-        None => super::raw::number(raw).map(Stamp::Number),
-    }
-}
-
 /// The hash of an id.
 pub(crate) fn id_hash(id: &str) -> u64 {
     // No id reads as `null`, which alone has no hash.
-    input_hash(&super::raw::quoted(id)).unwrap_or_default()
+    input_hash(&quoted(id)).unwrap_or_default()
 }
 
 /// The arguments of a call as JSON text: what a string holds if that is JSON, else the value as written.
@@ -314,6 +350,13 @@ pub(crate) fn arguments(raw: Option<&RawValue>) -> Option<Cow<'_, str>> {
     match text(raw) {
         Some(inner) if serde_json::from_str::<IgnoredAny>(&inner).is_ok() => Some(inner),
         _ => Some(Cow::Borrowed(raw.get())),
+    }
+}
+
+/// Tells of messages that another one in the list repeats; `rule` says which.
+pub(crate) fn tell_repeated(count: u64, rule: &str, place: Place, issues: &mut Vec<Issue>) {
+    if count > 0 {
+        issues.push(Issue::note("message_repeated", place, rule).times(count));
     }
 }
 

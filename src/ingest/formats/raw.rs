@@ -2,7 +2,7 @@
 //!
 //! Owns: structs whose fields are undecoded JSON text (so that no unexpected type and no
 //! repeated key can refuse a whole record: the last of several equal keys counts, as in most
-//! readers), and the reading of one such value as text, label or number.
+//! readers), and the reading of one such value as text, label, number, amount or time.
 //! Refuses: trees of values, and copies where the text can be borrowed.
 
 use std::borrow::Cow;
@@ -10,6 +10,8 @@ use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
+
+use crate::model::Stamp;
 
 /// An object key; borrowed unless it holds escapes.
 #[derive(serde::Deserialize)]
@@ -119,6 +121,45 @@ pub(crate) fn number(raw: &RawValue) -> Option<f64> {
     written.trim().parse().ok()
 }
 
+/// A count or an amount: a finite number from 0. A string may hold one, which can spell `inf` too.
+pub(crate) fn amount(raw: Option<&RawValue>) -> Option<f64> {
+    raw.and_then(number).filter(|number| number.is_finite() && *number >= 0.0)
+}
+
+/// A time: a text that is not empty, or a number.
+pub(crate) fn stamp(raw: &RawValue) -> Option<Stamp<'_>> {
+    match text(raw) {
+        Some(text) => (!text.is_empty()).then_some(Stamp::Text(text)),
+        None => number(raw).map(Stamp::Number),
+    }
+}
+
+/// The text of a string, or any other value as it is written.
+pub(crate) fn any_text(raw: &RawValue) -> Cow<'_, str> {
+    text(raw).unwrap_or(Cow::Borrowed(raw.get()))
+}
+
+raw_fields! {
+    /// A part of a content.
+    Part { text }
+}
+
+/// The words of a content: a string, or the `text` of each of its parts, a line each. `None` where
+/// there is no text.
+pub(crate) fn said(content: &RawValue) -> Option<Cow<'_, str>> {
+    if let Some(text) = text(content) {
+        return Some(text);
+    }
+    let parts: Vec<&RawValue> = read(content)?;
+    let mut texts = parts.into_iter().filter_map(|part| text(read::<Part<'_>>(part)?.text?));
+    let mut said = texts.next()?;
+    for more in texts {
+        said.to_mut().push('\n');
+        said.to_mut().push_str(&more);
+    }
+    Some(said)
+}
+
 /// Whether the value is `true`.
 pub(crate) fn is_true(raw: Option<&RawValue>) -> bool {
     raw.is_some_and(|raw| raw.get().trim() == "true")
@@ -184,5 +225,43 @@ pub(crate) fn offset_in(whole: &[u8], part: &RawValue) -> u64 {
     match at.checked_sub(start) {
         Some(offset) if offset <= whole.len() => offset as u64,
         _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::value::RawValue;
+
+    use super::{amount, said, stamp};
+    use crate::model::Stamp;
+
+    fn raw(json: &str) -> Box<RawValue> {
+        RawValue::from_string(json.to_owned()).unwrap()
+    }
+
+    #[test]
+    fn an_amount_is_finite_and_not_below_0_also_where_a_string_holds_it() {
+        let of = |json: &str| amount(Some(&raw(json)));
+        assert_eq!((of("0"), of("\"7.5\"")), (Some(0.0), Some(7.5)));
+        for none in ["-1", "\"inf\"", "\"NaN\"", "\"many\"", "true", "[1]"] {
+            assert_eq!(of(none), None, "{none}");
+        }
+        assert_eq!(amount(None), None);
+    }
+
+    #[test]
+    fn a_time_is_a_text_or_a_number_and_an_empty_text_is_none() {
+        assert_eq!(stamp(&raw("\"today\"")), Some(Stamp::Text("today".into())));
+        assert_eq!(stamp(&raw("3")), Some(Stamp::Number(3.0)));
+        assert_eq!((stamp(&raw("\"\"")), stamp(&raw("{}"))), (None, None));
+    }
+
+    #[test]
+    fn the_words_of_a_content_are_its_texts_whatever_stands_between_them() {
+        let of = |json: &str| said(&raw(json)).map(std::borrow::Cow::into_owned);
+        assert_eq!(of("\"a\\nb\"").as_deref(), Some("a\nb"));
+        let parts = r#"[{"text":"a"},7,{"type":"image"},{"text":"b"}]"#;
+        assert_eq!(of(parts).as_deref(), Some("a\nb"));
+        assert_eq!((of("[]"), of("{\"text\":\"a\"}"), of("7")), (None, None, None));
     }
 }

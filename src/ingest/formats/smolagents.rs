@@ -9,10 +9,10 @@ use std::borrow::Cow;
 use serde_json::value::RawValue;
 
 use super::message_dumps::{
-    Dialect, List, Listed, MessageLists, arguments, count, first_element, hidden_error, id_hash,
-    stamp, tell_unreadable, words,
+    self, Dialect, List, Listed, MessageLists, arguments, first_element, hidden_error, id_hash,
+    tell_unreadable, words,
 };
-use super::raw::{is_true, label, object, quoted, raw_fields, read, text};
+use super::raw::{is_true, label, object, quoted, raw_fields, read, stamp, text};
 use super::transcript::{Answer, Call, Transcript, Turn};
 use super::{Format, Probe, Reader};
 use crate::config::ReadOptions;
@@ -153,7 +153,7 @@ fn read_task<'r>(
             continue;
         }
         let timing = step.timing.and_then(read::<Timing<'r>>).unwrap_or_default();
-        let (start, end) = (stamp(timing.start_time), stamp(timing.end_time));
+        let (start, end) = (timing.start_time.and_then(stamp), timing.end_time.and_then(stamp));
         if run.started_at.is_none() {
             run.started_at.clone_from(&start);
         }
@@ -272,12 +272,7 @@ fn fault(raw: &RawValue) -> ErrorInfo<'_> {
 
 fn tokens(usage: &RawValue) -> Option<Tokens> {
     let usage: Usage<'_> = read(usage)?;
-    let (input, output) = (count(usage.input_tokens), count(usage.output_tokens));
-    (input.is_some() || output.is_some()).then(|| Tokens {
-        input: input.unwrap_or_default(),
-        output: output.unwrap_or_default(),
-        ..Tokens::default()
-    })
+    message_dumps::tokens(usage.input_tokens, usage.output_tokens)
 }
 
 /// The task's own text; of a long one its beginning and its hash, so that trials still share it.
@@ -308,8 +303,8 @@ fn finish<'r>(
         run.end_reason = ending.filter(|_| ends_it).or_else(|| state.clone());
     }
     if let Some(timing) = result.timing.and_then(read::<Timing<'r>>) {
-        run.started_at = stamp(timing.start_time).or(run.started_at);
-        run.ended_at = stamp(timing.end_time).or(run.ended_at);
+        run.started_at = timing.start_time.and_then(stamp).or(run.started_at);
+        run.ended_at = timing.end_time.and_then(stamp).or(run.ended_at);
     }
     let output = result.output.or(output).map(RawValue::get);
     if state.is_some() || run.end_reason.is_some() || output.is_some() {

@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 
 use super::coding::{delivers_nothing, ended_by, message, task_of};
 use super::evidence::exception_class;
-use super::raw::{label, number, object, quoted, raw_fields, read, text};
+use super::raw::{amount, label, object, quoted, raw_fields, read, text};
 use super::transcript::{Answer, Call, Transcript, Turn};
 use super::{Format, Parsed, Probe, Reader, Record, Refusal};
 use crate::config::ReadOptions;
@@ -172,7 +172,7 @@ fn read_run<'r>(record: &Record<'r>, options: &ReadOptions) -> Result<Parsed<'r>
         end_reason: exit,
         end_rule,
         tokens: tokens(&stats),
-        cost_usd: stats.instance_cost.and_then(number).filter(|cost| *cost >= 0.0),
+        cost_usd: amount(stats.instance_cost),
         attempts,
         ..Trajectory::default()
     };
@@ -180,7 +180,6 @@ fn read_run<'r>(record: &Record<'r>, options: &ReadOptions) -> Result<Parsed<'r>
 }
 
 fn tokens(stats: &Stats<'_>) -> Option<Tokens> {
-    let amount = |raw: Option<&RawValue>| raw.and_then(number).filter(|n| *n >= 0.0);
     let (input, output) = (amount(stats.tokens_sent), amount(stats.tokens_received));
     // Both are 0 where the model's tokens are not counted.
     (input.unwrap_or(0.0) + output.unwrap_or(0.0) > 0.0).then(|| Tokens {
@@ -233,7 +232,7 @@ fn add_step<'r>(step: &Step<'r>, transcript: &mut Transcript<'r>) -> Option<Cow<
     });
     // A step without an observation is open.
     if let Some(raw) = step.observation {
-        let seconds = step.execution_time.and_then(number).filter(|time| *time >= 0.0);
+        let seconds = amount(step.execution_time);
         transcript.answer(Answer {
             error: text(raw).as_deref().and_then(failed),
             content: Some(Cow::Borrowed(raw.get())),

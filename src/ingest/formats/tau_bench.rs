@@ -14,7 +14,9 @@ use std::borrow::Cow;
 use serde_json::value::RawValue;
 
 use super::calls::{OpenCalls, forget_repeated_ids, model_turn};
-use super::raw::{is_true, label, number, object, offset_in, quoted, raw_fields, read, text};
+use super::raw::{
+    any_text, is_true, label, number, object, offset_in, quoted, raw_fields, read, text,
+};
 use super::{Format, Parsed, Probe, Reader, Record, Refusal};
 use crate::config::ReadOptions;
 use crate::model::{
@@ -100,11 +102,6 @@ fn score(reward: &RawValue) -> ScoreValue<'_> {
         Some(number) => ScoreValue::Number(number),
         None => ScoreValue::from_text(any_text(reward)),
     }
-}
-
-/// The text of a string, or any other value as it is written.
-fn any_text(raw: &RawValue) -> Cow<'_, str> {
-    text(raw).unwrap_or(Cow::Borrowed(raw.get()))
 }
 
 /// `{score, status, end_reason, output}`, as far as recorded; `output` is what the agent said last.

@@ -15,11 +15,11 @@ use std::path::{Path, PathBuf};
 use serde_json::value::RawValue;
 
 use super::kept;
-use super::raw::{label, number, object, offset_in, quoted, raw_fields, text};
+use super::raw::{amount, label, number, object, offset_in, quoted, raw_fields, stamp};
 use super::{Assembler, Fate, Format, Parsed, Probe, Reader, Record, Refusal};
 use crate::config::ReadOptions;
 use crate::ingest::assemble::tally::Tally;
-use crate::model::{Final, Issue, Place, Severity, Stamp, Tokens, Trajectory};
+use crate::model::{Final, Issue, Place, Severity, Tokens, Trajectory};
 
 /// Results of Terminal-Bench.
 pub const TERMINAL_BENCH: Format = Format {
@@ -218,14 +218,9 @@ fn ordinal(name: &str) -> Option<&str> {
     })
 }
 
-fn stamp(raw: &RawValue) -> Option<Stamp<'_>> {
-    text(raw).filter(|text| !text.is_empty()).map(Stamp::Text)
-}
-
 /// Tokens of the trial. Agents that do not measure write 0 for both.
 fn tokens(trial: &Trial<'_>) -> Option<Tokens> {
-    let read = |raw: Option<&RawValue>| raw.and_then(number).filter(|number| *number >= 0.0);
-    let (input, output) = (read(trial.total_input_tokens), read(trial.total_output_tokens));
+    let (input, output) = (amount(trial.total_input_tokens), amount(trial.total_output_tokens));
     let tokens =
         Tokens { input: input.unwrap_or(0.0), output: output.unwrap_or(0.0), ..Tokens::default() };
     (tokens.total() > 0.0).then_some(tokens)

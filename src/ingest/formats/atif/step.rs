@@ -5,13 +5,12 @@
 //! `ERROR` or `Error:` or says that the answer could not be parsed. An agent's observation without a
 //! call is one action whose call stands in the text of its message.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet, VecDeque};
-
-use serde_json::value::RawValue;
 
 use super::super::coding::{edge_exit_code, message};
 use super::super::evidence::{exception_class, exit_error, flagged_error};
-use super::super::raw::{label, number, raw_fields, read as value, text};
+use super::super::raw::{amount, label, number, raw_fields, read as value, said, text};
 use super::super::transcript::{Answer, Call, Transcript, Turn};
 use super::own;
 use super::wire::{Happened, Reference, owned, tokens};
@@ -47,10 +46,6 @@ raw_fields! {
 raw_fields! {
     /// A subagent's document, by any of its names.
     WireReference { trajectory_id, session_id, trajectory_path }
-}
-raw_fields! {
-    /// A part of a content.
-    Part { text }
 }
 
 /// One step of the agent.
@@ -130,7 +125,7 @@ pub(super) fn add_step(wire: &WireStep<'_>, is_own: bool, steps: &mut Vec<Happen
 }
 
 fn agents_step(wire: &WireStep<'_>, outcomes: &[Outcome<'_>], step: &mut Step) {
-    let said = wire.message.map(words).filter(|words| !words.is_empty());
+    let words = wire.message.and_then(said).filter(|said| !said.is_empty());
     let metrics = wire.metrics.and_then(value::<Metrics<'_>>).unwrap_or_default();
     // A step of which it is recorded that no model was asked is no turn.
     if wire.llm_call_count.and_then(number) != Some(0.0) {
@@ -141,7 +136,7 @@ fn agents_step(wire: &WireStep<'_>, outcomes: &[Outcome<'_>], step: &mut Step) {
                 metrics.completion_tokens,
                 metrics.cached_tokens,
             ]),
-            cost_usd: metrics.cost_usd.and_then(number).filter(|cost| *cost > 0.0),
+            cost_usd: amount(metrics.cost_usd).filter(|cost| *cost > 0.0),
             at: step.stamp.clone(),
             error: None,
         });
@@ -171,7 +166,7 @@ fn agents_step(wire: &WireStep<'_>, outcomes: &[Outcome<'_>], step: &mut Step) {
             })
             .collect();
     }
-    step.words = said;
+    step.words = words.map(Cow::into_owned);
 }
 
 /// Gives each call its result: by id, and what has none in order; one text for several calls is the
@@ -220,7 +215,7 @@ fn answer(id: Option<String>, outcome: &Outcome<'_>) -> Answer<'static> {
 
 /// The error that a result tells.
 fn failed(outcome: &Outcome<'_>) -> Option<ErrorInfo<'static>> {
-    let said = outcome.content.map(words).unwrap_or_default();
+    let said = outcome.content.and_then(said).unwrap_or_default();
     let extra = outcome.extra.and_then(value::<Extra<'_>>).unwrap_or_default();
     #[expect(clippy::cast_possible_truncation, reason = "exit codes are small")]
     let code = extra.exit_code.and_then(number).map(|code| code as i64);
@@ -250,14 +245,4 @@ fn failed(outcome: &Outcome<'_>) -> Option<ErrorInfo<'static>> {
         message: Some(message(start)),
         origin: ErrorOrigin::Text,
     })
-}
-
-/// The text of a content: a string, or the texts of its parts.
-fn words(content: &RawValue) -> String {
-    if let Some(text) = text(content) {
-        return text.into_owned();
-    }
-    let parts = value::<Vec<Part<'_>>>(content).unwrap_or_default();
-    let texts: Vec<_> = parts.iter().filter_map(|part| part.text.and_then(text)).collect();
-    texts.join("\n")
 }

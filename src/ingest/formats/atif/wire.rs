@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::value::RawValue;
 
-use super::super::raw::{is_true, label, number, raw_fields, read as value};
+use super::super::raw::{amount, is_true, label, raw_fields, read as value};
 use super::super::{Record, Refusal};
 use super::own;
 use super::step::{Step, WireStep, add_step};
@@ -146,7 +146,7 @@ fn document(
             sums.total_cached_tokens,
         ]),
         own: own::head(wire.extra),
-        cost: sums.total_cost_usd.and_then(number).filter(|cost| *cost > 0.0),
+        cost: amount(sums.total_cost_usd).filter(|cost| *cost > 0.0),
         agent: [
             owned(agent.name),
             owned(agent.version),
@@ -185,7 +185,6 @@ fn document(
 
 /// Tokens out of prompt (what a cache served among them), completion and cached.
 pub(super) fn tokens([prompt, completion, cached]: [Option<&RawValue>; 3]) -> Option<Tokens> {
-    let amount = |raw: Option<&RawValue>| raw.and_then(number).filter(|n| *n >= 0.0);
     let prompt = amount(prompt).unwrap_or(0.0);
     let completion = amount(completion).unwrap_or(0.0);
     let cached = amount(cached).unwrap_or(0.0).min(prompt);

@@ -12,15 +12,15 @@ use std::collections::{HashMap, HashSet};
 use serde_json::value::RawValue;
 
 use super::message_dumps::{
-    Dialect, List, Listed, MessageLists, arguments, count, first_element, hidden_error, id_hash,
-    stamp, tell_unreadable, told_error, words,
+    self, Dialect, Ids, List, Listed, MessageLists, arguments, delivered, hidden_error, id_hash,
+    opens_with, tell_repeated, tell_unreadable, told_error, words,
 };
-use super::raw::{is_true, label, object, quoted, read, text};
+use super::raw::{is_true, label, read, stamp, text};
 use super::transcript::{Answer, Call, Transcript, Turn};
 use super::{Format, Probe, Reader};
 use crate::config::ReadOptions;
 use crate::ingest::assemble::main_model;
-use crate::model::{ErrorOrigin, Final, Issue, Stamp, Tokens, Trajectory};
+use crate::model::{ErrorOrigin, Issue, Stamp, Tokens, Trajectory};
 use wire::{Holder, Message, Recorded, Usage};
 
 /// AutoGen messages.
@@ -46,12 +46,7 @@ fn detect(probe: &Probe<'_>) -> bool {
     if probe.any_has(&["type", "agent_states"]) || probe.any_has(&["type", "llm_context"]) {
         return true;
     }
-    probe.records.iter().any(|record| {
-        claims(record)
-            || first_element(record, &LISTS).is_some_and(|first| {
-                claims(first) || first_element(first, &LISTS).is_some_and(claims)
-            })
-    })
+    probe.records.iter().any(|record| opens_with(record, &LISTS, claims))
 }
 
 /// Types of core messages that open a list and that no one else writes.
@@ -75,11 +70,9 @@ fn claims(bytes: &[u8]) -> bool {
 struct Reading<'r> {
     run: Transcript<'r>,
     agents: Vec<Cow<'r, str>>,
-    ids: Vec<u64>,
-    without_id: bool,
+    ids: Ids<'r>,
     /// Messages of histories that recorded requests repeat, with how often each came.
     known: HashSet<(u64, u32)>,
-    seen: HashSet<Cow<'r, str>>,
     /// Calls that wait, by id.
     waiting: HashMap<Cow<'r, str>, u32>,
     started_at: Option<Stamp<'r>>,
@@ -99,10 +92,8 @@ fn read_list<'r>(
     let mut reading = Reading {
         run: Transcript::new(list.place, options),
         agents: Vec::new(),
-        ids: Vec::new(),
-        without_id: false,
+        ids: Ids::default(),
         known: HashSet::new(),
-        seen: HashSet::new(),
         waiting: HashMap::new(),
         started_at: None,
         ended_at: None,
@@ -125,11 +116,8 @@ fn read_list<'r>(
         return Vec::new();
     }
     tell_unreadable(reading.unreadable, list.place, issues);
-    if reading.repeated > 0 {
-        let message = "messages that another record of the list holds too count once";
-        let note = Issue::note("message_repeated", list.place, message);
-        issues.push(note.times(reading.repeated));
-    }
+    let rule = "messages that another record of the list holds too count once";
+    tell_repeated(reading.repeated, rule, list.place, issues);
     let holder = list.wrapper.and_then(read::<Holder<'r>>).unwrap_or_default();
     vec![reading.finish(list, holder.stop_reason.and_then(text), issues)]
 }
@@ -137,7 +125,7 @@ fn read_list<'r>(
 impl<'r> Reading<'r> {
     /// A recorded request: what is new in its history, then its answer.
     fn recorded(&mut self, recorded: &Recorded<'r>) {
-        self.without_id = true;
+        self.ids.take(None);
         self.messages += 1;
         let history: Vec<&'r RawValue> = recorded.messages.and_then(read).unwrap_or_default();
         let mut nth: HashMap<u64, u32> = HashMap::new();
@@ -184,15 +172,9 @@ impl<'r> Reading<'r> {
             self.messages += 1;
             return;
         }
-        match message.id.and_then(text) {
-            Some(id) => {
-                self.ids.push(id_hash(&id));
-                if !self.seen.insert(id) {
-                    self.repeated += 1;
-                    return;
-                }
-            }
-            None => self.without_id = true,
+        if !self.ids.take(message.id.and_then(text)) {
+            self.repeated += 1;
+            return;
         }
         self.messages += 1;
         self.take(message);
@@ -200,7 +182,7 @@ impl<'r> Reading<'r> {
 
     fn take(&mut self, message: &Message<'r>) {
         let kind = message.kind.and_then(text).unwrap_or_default();
-        let at = stamp(message.created_at);
+        let at = message.created_at.and_then(stamp);
         if self.started_at.is_none() {
             self.started_at.clone_from(&at);
         }
@@ -230,7 +212,7 @@ impl<'r> Reading<'r> {
 
     /// What a model said, and the calls in it.
     fn turn(&mut self, message: &Message<'r>, usage: Option<&'r RawValue>) {
-        let at = stamp(message.created_at);
+        let at = message.created_at.and_then(stamp);
         self.agents.extend(message.source.and_then(text));
         self.run.turn(Turn {
             content: message.content.map(|content| Cow::Borrowed(content.get())),
@@ -289,25 +271,17 @@ impl<'r> Reading<'r> {
         issues: &mut Vec<Issue>,
     ) -> Listed<'r> {
         let end_reason = stop_reason.or(self.finish_reason);
-        let delivered = end_reason.is_some() || self.output.is_some();
-        let final_output = match delivered {
-            false => Final::Missing,
-            true => Final::Json(Cow::Owned(object(&[
-                ("end_reason", end_reason.as_deref().map(quoted).as_deref()),
-                ("output", self.output.as_deref().map(quoted).as_deref()),
-            ]))),
-        };
         let run = Trajectory {
             place: list.place,
             agent: main_model(self.agents.iter().map(AsRef::as_ref)).map(Cow::Owned),
+            final_output: delivered(end_reason.as_deref(), self.output.as_deref()),
             end_reason,
             started_at: self.started_at,
             ended_at: self.ended_at,
-            final_output,
             attempts: self.run.finish(issues),
             ..Trajectory::default()
         };
-        Listed { run, ids: if self.without_id { Vec::new() } else { self.ids } }
+        Listed { run, ids: self.ids.of_list() }
     }
 }
 
@@ -328,12 +302,7 @@ fn history_signature(message: &Message<'_>) -> Option<u64> {
 
 fn tokens(usage: &RawValue) -> Option<Tokens> {
     let usage: Usage<'_> = read(usage)?;
-    let (input, output) = (count(usage.prompt_tokens), count(usage.completion_tokens));
-    (input.is_some() || output.is_some()).then(|| Tokens {
-        input: input.unwrap_or_default(),
-        output: output.unwrap_or_default(),
-        ..Tokens::default()
-    })
+    message_dumps::tokens(usage.prompt_tokens, usage.completion_tokens)
 }
 
 #[cfg(test)]

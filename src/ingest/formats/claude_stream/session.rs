@@ -8,9 +8,9 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::super::agent_log::{Event, Extent, amount, attempts, delivered, word};
+use super::super::agent_log::{Event, Extent, attempts, delivered, word};
 use super::super::claude_code::wire;
-use super::super::raw::{Entries, is_true, quoted, raw_fields, read};
+use super::super::raw::{Entries, amount, is_true, quoted, raw_fields, read};
 use super::Line;
 use crate::ingest::assemble::main_model;
 use crate::ingest::assemble::tally::Tally;

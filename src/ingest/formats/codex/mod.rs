@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::agent_log::{At, Call, Event, Outcome, What, stem, word};
-use super::raw::read;
+use super::raw::{self, read};
 use super::{Assembler, Fate, Format, Parsed, Probe, Reader, Record, Refusal};
 use crate::config::ReadOptions;
 use crate::ingest::assemble::tally::Tally;
@@ -159,9 +159,9 @@ impl Codex {
             file.place = file.place.min(record.place);
             // The words of a message are a record of their own, behind its turn.
             if let Said::Event(What::Turn(_)) = said
-                && let Some(words) = wire::said(payload.content)
+                && let Some(words) = payload.content.and_then(raw::said)
             {
-                let said = Said::Words(words);
+                let said = Said::Words(words.into_owned());
                 file.entries.push(Entry { at: at.clone(), said, hash: None, file: file_number });
             }
             file.entries.push(Entry { at, said, hash, file: file_number });

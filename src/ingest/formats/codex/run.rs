@@ -7,9 +7,9 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use super::super::agent_log::{Event, What, attempts, delivered};
+use super::super::raw::quoted;
 use super::Said;
 use super::session::Session;
-use super::wire::json_text;
 use crate::ingest::assemble::main_model;
 use crate::ingest::assemble::tally::Tally;
 use crate::model::{EndRule, Tokens, Trajectory};
@@ -105,8 +105,8 @@ impl Session {
             End::Broken => run.format_outcome = Some(false),
         }
         run.final_output = delivered(&[
-            ("end_reason", reason.as_deref().map(json_text).as_deref()),
-            ("output", words.as_deref().map(json_text).as_deref()),
+            ("end_reason", reason.as_deref().map(quoted).as_deref()),
+            ("output", words.as_deref().map(quoted).as_deref()),
         ]);
         run.end_reason = reason.map(Cow::Owned);
         run.attempts = attempts(events, self.place, raw, tally);

@@ -7,8 +7,8 @@ use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 
-use super::super::agent_log::{Call, Outcome, Turn, amount, message, word};
-use super::super::raw::{as_json, quoted, raw_fields, read, text};
+use super::super::agent_log::{Call, Outcome, Turn, message, word};
+use super::super::raw::{amount, as_json, raw_fields, read, said, text};
 use super::output::told;
 use crate::model::{ErrorInfo, ErrorOrigin, Tokens, input_hash};
 
@@ -77,11 +77,6 @@ raw_fields! {
     Span { secs, nanos }
 }
 
-raw_fields! {
-    /// An element of a message.
-    Content { text }
-}
-
 /// Who a rollout is of.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Meta {
@@ -137,20 +132,6 @@ pub(in crate::ingest::formats) fn tokens(usage: &Usage<'_>) -> Option<Tokens> {
     let [input, cached, output] = counts.map(|count| count.unwrap_or(0.0));
     let input = (input - cached).max(0.0);
     Some(Tokens { input, cache_read: cached, output, ..Tokens::default() })
-}
-
-/// What the model said: the texts of a message's contents.
-pub(super) fn said(content: Option<&RawValue>) -> Option<String> {
-    let content = content?;
-    if let Some(text) = text(content) {
-        return Some(text.into_owned());
-    }
-    let parts: Vec<&RawValue> = read(content).unwrap_or_default();
-    let texts: Vec<String> = parts
-        .into_iter()
-        .filter_map(|part| read::<Content<'_>>(part)?.text.and_then(text).map(Cow::into_owned))
-        .collect();
-    (!texts.is_empty()).then(|| texts.join("\n"))
 }
 
 /// A message of the model.
@@ -223,7 +204,7 @@ pub(super) fn mcp(payload: &Payload<'_>, raw: bool) -> (Call, Outcome) {
         }),
         None => flagged.then(|| ErrorInfo {
             kind: None,
-            message: said(given.content).and_then(|said| message(&said)),
+            message: given.content.and_then(said).and_then(|said| message(&said)),
             origin: ErrorOrigin::Flag,
         }),
     };
@@ -261,9 +242,4 @@ pub(super) fn end(payload: &Payload<'_>) -> Outcome {
         }),
     };
     Outcome { id: word(payload.call_id), error, ..Outcome::default() }
-}
-
-/// A text as JSON.
-pub(super) fn json_text(said: &str) -> String {
-    quoted(said)
 }

@@ -8,8 +8,8 @@ use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 
-use super::super::agent_log::{At, Call, Outcome, amount, message, word};
-use super::super::raw::{quoted, raw_fields, read, text};
+use super::super::agent_log::{At, Call, Outcome, message, word};
+use super::super::raw::{amount, raw_fields, read, text};
 use super::Line;
 use crate::model::{ErrorInfo, ErrorOrigin, Tokens, input_hash};
 
@@ -153,9 +153,4 @@ fn error_of(result: &RawValue) -> Option<String> {
         let error = answer.error.filter(|error| error.get().trim() != "null")?;
         Some(text(error).map_or_else(|| error.get().to_owned(), Cow::into_owned))
     })
-}
-
-/// What was said, as JSON text.
-pub(super) fn json_text(said: &str) -> String {
-    quoted(said)
 }

@@ -11,7 +11,8 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use super::super::agent_log::{Event, Extent, Turn, What, attempts, delivered, in_order};
-use super::message::{Message, json_text};
+use super::super::raw::quoted;
+use super::message::Message;
 use super::stream::Ended;
 use super::{Change, Part};
 use crate::ingest::assemble::main_model;
@@ -180,9 +181,9 @@ fn run(mut parts: Vec<Part>, raw: bool, tally: &mut Tally) -> Option<Trajectory<
         None => {}
     }
     run.final_output = delivered(&[
-        ("end_reason", run.end_reason.as_deref().map(json_text).as_deref()),
-        ("error", error.as_deref().map(json_text).as_deref()),
-        ("output", words.as_deref().map(json_text).as_deref()),
+        ("end_reason", run.end_reason.as_deref().map(quoted).as_deref()),
+        ("error", error.as_deref().map(quoted).as_deref()),
+        ("output", words.as_deref().map(quoted).as_deref()),
     ]);
     let turns = run.attempts.iter().filter(|attempt| attempt.turn);
     run.model = main_model(turns.filter_map(|turn| turn.name.as_deref())).map(Cow::Owned);

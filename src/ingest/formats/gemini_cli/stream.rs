@@ -4,10 +4,8 @@
 //! The tokens are the sums of the last `result`, whose input includes what a cache served.
 
 use super::super::Fate;
-use super::super::agent_log::{
-    At, Call, Event, Outcome, Turn, What, amount, in_order, message, word,
-};
-use super::super::raw::{is_true, raw_fields, read};
+use super::super::agent_log::{At, Call, Event, Outcome, Turn, What, in_order, message, word};
+use super::super::raw::{amount, is_true, raw_fields, read};
 use super::Line;
 use super::message::words;
 use crate::model::{ErrorInfo, ErrorOrigin, Tokens, input_hash};

@@ -5,11 +5,11 @@ use std::collections::HashMap;
 
 use serde_json::value::RawValue;
 
-use super::sample::{Attachments, Seen, error, stamp, usage};
+use super::sample::{Attachments, Seen, error, usage};
 use super::wire::{Event, Output};
 use crate::config::ReadOptions;
 use crate::ingest::formats::Refusal;
-use crate::ingest::formats::raw::{is_true, label, number, read, text};
+use crate::ingest::formats::raw::{is_true, label, number, read, stamp, text};
 use crate::model::{Attempt, ErrorInfo, ErrorOrigin, input_hash};
 
 /// Levels of events inside events that are read; agents within agents stay far below it, and

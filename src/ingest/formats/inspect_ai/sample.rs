@@ -11,10 +11,8 @@ use super::{events, messages, scores, wire};
 use crate::config::ReadOptions;
 use crate::ingest::formats::Refusal;
 use crate::ingest::formats::calls::forget_repeated_ids;
-use crate::ingest::formats::raw::{Entries, label, number, object, quoted, read, text};
-use crate::model::{
-    Attempt, EndRule, ErrorInfo, Final, Issue, Place, Score, Stamp, Tokens, Trajectory,
-};
+use crate::ingest::formats::raw::{Entries, any_text, label, number, object, quoted, read, stamp};
+use crate::model::{Attempt, EndRule, ErrorInfo, Final, Issue, Place, Score, Tokens, Trajectory};
 
 /// What was noticed over the samples of a log, told once for all of them.
 #[derive(Default)]
@@ -95,10 +93,6 @@ pub(super) fn error<'a>(raw: &'a RawValue, attachments: &Attachments<'a>) -> Err
         message: fault.message.map(|message| any_text(attachments.resolve(message))),
         ..ErrorInfo::default()
     }
-}
-
-fn any_text(raw: &RawValue) -> Cow<'_, str> {
-    text(raw).unwrap_or(Cow::Borrowed(raw.get()))
 }
 
 /// Maps a sample. `chunks` are its lists of events where an archive keeps them apart.
@@ -203,14 +197,6 @@ fn limit(raw: &RawValue) -> Option<Cow<'_, str>> {
     match read::<wire::Fault<'_>>(raw) {
         Some(limit) => limit.kind.and_then(label),
         None => label(raw),
-    }
-}
-
-/// A time, if the value is one.
-pub(super) fn stamp(raw: &RawValue) -> Option<Stamp<'_>> {
-    match text(raw) {
-        Some(text) => Some(Stamp::Text(text)),
-        None => number(raw).map(Stamp::Number),
     }
 }
 

@@ -12,8 +12,7 @@ use super::result::{from_result, result_text};
 use super::wrapper::{Source, Wrapper};
 use crate::config::ReadOptions;
 use crate::ingest::assemble::tally::Tally;
-use crate::ingest::formats::native::fields::Scalar;
-use crate::ingest::formats::raw::{label, object, quoted, raw_fields, read, text};
+use crate::ingest::formats::raw::{label, object, quoted, raw_fields, read, stamp, text};
 use crate::ingest::formats::transcript::{Answer, Call, Transcript, Turn};
 use crate::ingest::repair;
 use crate::model::{
@@ -309,11 +308,6 @@ fn decoded(raw: &RawValue) -> (Cow<'_, str>, Option<ErrorInfo<'_>>) {
         origin: ErrorOrigin::Recorded,
     };
     (inner, Some(error))
-}
-
-/// A time as any of these writers spell it.
-pub(super) fn stamp(raw: &RawValue) -> Option<Stamp<'_>> {
-    read::<Scalar<'_>>(raw)?.stamp()
 }
 
 /// The text of a value for an error's message: a string's own text, the text blocks of a list, else its JSON.

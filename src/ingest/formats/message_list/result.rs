@@ -11,13 +11,9 @@ use serde_json::value::RawValue;
 
 use super::conversation::message_of;
 use crate::ingest::formats::evidence::{exception_class, exit_code, exit_error, flagged_error};
-use crate::ingest::formats::raw::{label, number, raw_fields, read, text};
+use crate::ingest::formats::raw::{label, number, raw_fields, read, said, text};
 use crate::model::{ErrorInfo, ErrorOrigin};
 
-raw_fields! {
-    /// A block of a result.
-    Block { text }
-}
 raw_fields! {
     /// What a JSON result may say of itself beside its flags.
     Signs { error, exit_code, exit_code_camel = "exitCode", returncode, return_code, metadata }
@@ -115,24 +111,7 @@ pub(in crate::ingest::formats) fn error_value(raw: &RawValue) -> ErrorInfo<'_> {
 
 /// The text of a result: a string's own, that of its text blocks, else its JSON.
 pub(super) fn result_text(raw: &RawValue) -> Cow<'_, str> {
-    if let Some(text) = text(raw) {
-        return text;
-    }
-    if raw.get().starts_with('[')
-        && let Some(blocks) = read::<Vec<Block<'_>>>(raw)
-    {
-        let mut texts = blocks.into_iter().filter_map(|block| block.text.and_then(text));
-        let first = texts.next();
-        let rest: Vec<Cow<'_, str>> = texts.collect();
-        return match first {
-            Some(first) if rest.is_empty() => first,
-            Some(first) => {
-                Cow::Owned(std::iter::once(first).chain(rest).collect::<Vec<_>>().join("\n"))
-            }
-            None => Cow::Borrowed(raw.get()),
-        };
-    }
-    Cow::Borrowed(raw.get())
+    said(raw).unwrap_or(Cow::Borrowed(raw.get()))
 }
 
 #[cfg(test)]

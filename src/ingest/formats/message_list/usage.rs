@@ -6,7 +6,7 @@
 
 use serde_json::value::RawValue;
 
-use crate::ingest::formats::raw::{number, raw_fields, read};
+use crate::ingest::formats::raw::{amount, raw_fields, read};
 use crate::model::Tokens;
 
 raw_fields! {
@@ -28,10 +28,8 @@ raw_fields! {
 /// The tokens of a usage object; `None` where it has no count.
 pub(in crate::ingest::formats) fn tokens(raw: &RawValue) -> Option<Tokens> {
     let usage: Usage<'_> = read(raw)?;
-    let first = |spellings: &[Option<&RawValue>]| {
-        let counts = spellings.iter().flatten().filter_map(|raw| number(raw));
-        counts.into_iter().find(|count| count.is_finite() && *count >= 0.0)
-    };
+    let first =
+        |spellings: &[Option<&RawValue>]| spellings.iter().find_map(|spelling| amount(*spelling));
     let input =
         first(&[usage.prompt_tokens, usage.input_tokens, usage.prompt_camel, usage.input_camel]);
     let output = first(&[

@@ -7,10 +7,10 @@ use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 
-use super::conversation::{message_of, stamp};
+use super::conversation::message_of;
 use super::usage::tokens;
 use crate::ingest::formats::native::fields::Scalar;
-use crate::ingest::formats::raw::{Entries, label, number, raw_fields, read, text};
+use crate::ingest::formats::raw::{Entries, label, number, raw_fields, read, stamp, text};
 use crate::model::{Score, Tags, Trajectory};
 
 /// Labels that are taken from `metadata` at most.

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use super::super::coding::message;
 use super::super::evidence::{exception_class, exit_error};
-use super::super::raw::{label, number, object, quoted, raw_fields, read, text};
+use super::super::raw::{amount, label, number, object, quoted, raw_fields, read, said, text};
 use super::super::transcript::{Answer, Call, Turn};
 use crate::model::{ErrorInfo, ErrorOrigin, Stamp, Tokens};
 
@@ -39,16 +39,12 @@ raw_fields! {
     /// Those that a cache served.
     Cached { cached_tokens }
 }
-raw_fields! {
-    /// A part of a content.
-    Part { text }
-}
 
 pub(super) fn turn<'r>(message: &Message<'r>, extra: &Extra<'r>, costs: bool) -> Turn<'r> {
     let response = extra.response.and_then(read::<Response<'r>>).unwrap_or_default();
     let usage = response.usage.and_then(read::<Usage<'r>>).unwrap_or_default();
     let at = extra.timestamp.or(response.created).and_then(number).filter(|at| *at > 0.0);
-    let cost = extra.cost.or(usage.cost).and_then(number).filter(|cost| costs && *cost >= 0.0);
+    let cost = amount(extra.cost.or(usage.cost)).filter(|_| costs);
     Turn {
         content: message.content.map(json),
         tokens: tokens(&usage),
@@ -59,7 +55,6 @@ pub(super) fn turn<'r>(message: &Message<'r>, extra: &Extra<'r>, costs: bool) ->
 }
 
 fn tokens(usage: &Usage<'_>) -> Option<Tokens> {
-    let amount = |raw: Option<&RawValue>| raw.and_then(number).filter(|n| *n >= 0.0);
     let (input, output) = (amount(usage.prompt_tokens), amount(usage.completion_tokens));
     let cached = usage.prompt_tokens_details.and_then(read::<Cached<'_>>);
     let cached = cached.and_then(|cached| amount(cached.cached_tokens)).unwrap_or(0.0);
@@ -89,7 +84,7 @@ pub(super) fn calls<'r>(message: &Message<'r>, extra: &Extra<'r>) -> Vec<Call<'r
             })
             .collect();
     }
-    let said = words(message.content);
+    let said = message.content.and_then(said).unwrap_or_default();
     let commands = fenced(&said);
     match commands.as_slice() {
         [command] => vec![Call {
@@ -158,18 +153,6 @@ pub(super) fn answer<'r>(reply: &Message<'r>, extra: &Extra<'r>, said: &str) -> 
 fn output(said: &str) -> Cow<'static, str> {
     let inside = said.split_once("<output>").map_or(said, |(_, rest)| rest);
     message(inside.trim_end().strip_suffix("</output>").unwrap_or(inside))
-}
-
-/// The text of a content: a string, or the texts of its parts.
-pub(super) fn words(content: Option<&RawValue>) -> Cow<'_, str> {
-    let Some(content) = content else { return Cow::Borrowed("") };
-    if let Some(text) = text(content) {
-        return text;
-    }
-    let parts = read::<Vec<Part<'_>>>(content).unwrap_or_default();
-    let texts: Vec<Cow<'_, str>> =
-        parts.iter().filter_map(|part| part.text.and_then(text)).collect();
-    Cow::Owned(texts.join("\n"))
 }
 
 pub(super) fn json(raw: &RawValue) -> Cow<'_, str> {

@@ -13,12 +13,12 @@ use std::borrow::Cow;
 use serde_json::value::RawValue;
 
 use super::coding::{delivers_nothing, ended_by, message as shortened, task_of};
-use super::raw::{label, number, object, quoted, raw_fields, read, text};
+use super::raw::{amount, label, object, quoted, raw_fields, read, said, text};
 use super::transcript::{Answer, Call, Transcript};
 use super::{Format, Parsed, Probe, Reader, Record, Refusal};
 use crate::config::ReadOptions;
 use crate::model::{EndRule, ErrorInfo, ErrorOrigin, Final, Issue, Stamp, Trajectory};
-use message::{Extra, Message, answer, calls, json, turn, words};
+use message::{Extra, Message, answer, calls, json, turn};
 
 /// Trajectories of mini-swe-agent.
 pub const MINI_SWE_AGENT: Format = Format {
@@ -103,7 +103,7 @@ fn read_run<'r>(record: &Record<'r>, options: &ReadOptions) -> Result<Parsed<'r>
     };
     let info = run.info.and_then(read::<Info<'r>>).unwrap_or_default();
     let stats = info.model_stats.and_then(read::<Stats<'r>>).unwrap_or_default();
-    let cost = stats.instance_cost.and_then(number).filter(|cost| *cost >= 0.0);
+    let cost = amount(stats.instance_cost);
     let config = info.config.and_then(read::<Config<'r>>).unwrap_or_default();
     let model = config.model.and_then(read::<Model<'r>>).and_then(|model| model.model_name);
 
@@ -217,7 +217,7 @@ fn messages_of<'r>(
                 open = 0;
             }
             "user" | "tool" if nth > 0 => {
-                let said = words(message.content);
+                let said = message.content.and_then(said).unwrap_or_default();
                 let refused = extra.interrupt_type.and_then(text);
                 let refused = refused.is_some_and(|kind| kind == "FormatError");
                 if open > 0 && !refused {

@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 
 use super::super::coding::message;
 use super::super::evidence::exception_class;
-use super::super::raw::{label, number, raw_fields, text};
+use super::super::raw::{amount, label, raw_fields, text};
 use super::super::{Record, Refusal};
 use super::run::{Event, Events, What};
 use super::v0::{self, usage};
@@ -120,7 +120,7 @@ pub(super) fn read(
     run.success = flag(report.resolved).or_else(|| flag(line.success));
     // Usage per response is joined to the turns; without it the sums are all there is.
     run.tokens = metrics.accumulated_token_usage.and_then(usage).or(run.tokens);
-    let cost = metrics.accumulated_cost.and_then(number).filter(|cost| *cost > 0.0);
+    let cost = amount(metrics.accumulated_cost).filter(|cost| *cost > 0.0);
     run.cost_usd = cost.or(run.cost_usd);
     if line.history.is_none() {
         run.steps_unknown = true;

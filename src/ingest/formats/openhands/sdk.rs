@@ -7,7 +7,9 @@ use serde_json::value::RawValue;
 
 use super::super::coding::message;
 use super::super::evidence::{exception_class, exit_error};
-use super::super::raw::{Entries, is_true, label, number, object, raw_fields, read, text};
+use super::super::raw::{
+    Entries, amount, is_true, label, number, object, raw_fields, read, said, text,
+};
 use super::super::{Probe, Refusal};
 use super::run::{Event, What};
 use super::v0::usage;
@@ -32,10 +34,6 @@ raw_fields! {
 raw_fields! {
     /// How a command ended.
     Ended { exit_code }
-}
-raw_fields! {
-    /// A part of a content.
-    Part { text }
 }
 raw_fields! {
     /// A message.
@@ -121,7 +119,7 @@ pub(super) fn event(bytes: &[u8], kind: &str) -> Result<Event, Refusal> {
         "UserRejectObservation" => result(&wire, wire.rejection_reason, None, Some("rejected")),
         "MessageEvent" if own(wire.source).as_deref() == Some("agent") => {
             let content = wire.llm_message.and_then(read::<Message<'_>>).and_then(|m| m.content);
-            What::Words(content.map(words).unwrap_or_default())
+            What::Words(content.and_then(said).unwrap_or_default().into_owned())
         }
         "ConversationErrorEvent" => {
             What::Broke { kind: own(wire.code), said: own(wire.detail).unwrap_or_default() }
@@ -170,7 +168,7 @@ fn action(wire: &Wire<'_>) -> What {
 
 fn observation(wire: &Wire<'_>) -> What {
     let given = wire.observation.and_then(read::<Given<'_>>).unwrap_or_default();
-    let said = given.content.map(words).unwrap_or_default();
+    let said = given.content.and_then(said).unwrap_or_default();
     let inner = given.metadata.and_then(read::<Ended<'_>>).and_then(|ended| ended.exit_code);
     let code = given.exit_code.or(inner).and_then(number);
     #[expect(clippy::cast_possible_truncation, reason = "exit codes are small")]
@@ -204,16 +202,6 @@ fn result(
     }
 }
 
-/// The text of a content: a string, or the texts of its parts.
-fn words(content: &RawValue) -> String {
-    if let Some(text) = text(content) {
-        return text.into_owned();
-    }
-    let parts = read::<Vec<Part<'_>>>(content).unwrap_or_default();
-    let texts: Vec<_> = parts.iter().filter_map(|part| part.text.and_then(text)).collect();
-    texts.join("\n")
-}
-
 fn state(wire: &Wire<'_>, model: &mut Option<String>) -> Option<What> {
     let key = wire.key.and_then(text)?;
     let value = wire.value?;
@@ -244,7 +232,7 @@ fn used(value: &RawValue, model: &mut Option<String>) -> Option<What> {
             *tokens.get_or_insert_with(Tokens::default) += more;
         }
         // A cost of 0 is what is written where the price is not known.
-        let more = metrics.accumulated_cost.and_then(number).filter(|cost| *cost > 0.0);
+        let more = amount(metrics.accumulated_cost).filter(|cost| *cost > 0.0);
         cost = more.map(|more| more + cost.unwrap_or(0.0)).or(cost);
     }
     Some(What::Used { tokens, cost })

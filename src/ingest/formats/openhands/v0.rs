@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use super::super::Refusal;
 use super::super::coding::message;
 use super::super::evidence::{exception_class, exit_error};
-use super::super::raw::{Entries, label, number, object, raw_fields, read, text};
+use super::super::raw::{Entries, amount, label, number, object, raw_fields, read, text};
 use super::run::{Event, What};
 use crate::model::{ErrorInfo, ErrorOrigin, Tokens};
 
@@ -113,7 +113,7 @@ fn of(wire: &Wire<'_>) -> Option<Event> {
         response: own(response.id),
         usage: response.usage.and_then(read::<Usage<'_>>).and_then(|usage| tokens(&usage)),
         model: own(response.model),
-        cost_so_far: metrics.accumulated_cost.and_then(number).filter(|cost| *cost > 0.0),
+        cost_so_far: amount(metrics.accumulated_cost).filter(|cost| *cost > 0.0),
         what,
     };
     if let Some(kind) = wire.observation.and_then(text) {
@@ -228,7 +228,6 @@ pub(super) fn usage(raw: &RawValue) -> Option<Tokens> {
 }
 
 fn tokens(usage: &Usage<'_>) -> Option<Tokens> {
-    let amount = |raw: Option<&RawValue>| raw.and_then(number).filter(|n| *n >= 0.0);
     let (input, output) = (amount(usage.prompt_tokens), amount(usage.completion_tokens));
     let details = usage.prompt_tokens_details.and_then(read::<Cached<'_>>);
     let read = amount(usage.cache_read_tokens)

@@ -14,15 +14,15 @@ use std::collections::{HashMap, HashSet};
 use serde_json::value::RawValue;
 
 use super::message_dumps::{
-    Dialect, List, Listed, MessageLists, arguments, first_element, hidden_error, id_hash, stamp,
+    Dialect, List, Listed, MessageLists, arguments, delivered, hidden_error, id_hash, opens_with,
     tell_unreadable, told_error, words,
 };
-use super::raw::{label, number, object, quoted, read, text};
+use super::raw::{label, number, read, stamp, text};
 use super::transcript::{Answer, Call, Transcript, Turn};
 use super::{Format, Probe, Reader};
 use crate::config::ReadOptions;
 use crate::ingest::assemble::main_model;
-use crate::model::{EndRule, ErrorInfo, ErrorOrigin, Final, Issue, Trajectory};
+use crate::model::{EndRule, ErrorInfo, ErrorOrigin, Issue, Trajectory};
 use wire::{Message, Part, Retry};
 
 /// Pydantic-AI messages.
@@ -45,12 +45,7 @@ fn is_message(raw: &RawValue) -> bool {
 
 fn detect(probe: &Probe<'_>) -> bool {
     let claims = |bytes: &[u8]| serde_json::from_slice::<&RawValue>(bytes).is_ok_and(is_message);
-    probe.records.iter().any(|record| {
-        claims(record)
-            || first_element(record, &wire::LISTS).is_some_and(|first| {
-                claims(first) || first_element(first, &wire::LISTS).is_some_and(claims)
-            })
-    })
+    probe.records.iter().any(|record| opens_with(record, &wire::LISTS, claims))
 }
 
 /// One run of a list while it is read.
@@ -160,8 +155,9 @@ impl<'r> Reading<'r> {
         {
             self.run.tags.push(("conversation".into(), conversation));
         }
-        let at = stamp(message.timestamp)
-            .or_else(|| wire::parts(message).iter().find_map(|part| stamp(part.timestamp)));
+        let at = message.timestamp.and_then(stamp).or_else(|| {
+            wire::parts(message).iter().find_map(|part| part.timestamp.and_then(stamp))
+        });
         if self.run.started_at.is_none() {
             self.run.started_at.clone_from(&at);
         }
@@ -173,7 +169,7 @@ impl<'r> Reading<'r> {
         self.saw(message);
         self.models.extend(message.model_name.and_then(label));
         let usage = message.usage.map(wire::usage).unwrap_or_default();
-        let at = stamp(message.timestamp);
+        let at = message.timestamp.and_then(stamp);
         self.last_turn = Some(self.transcript.len());
         self.transcript.turn(Turn {
             content: message.parts.map(|parts| Cow::Borrowed(parts.get())),
@@ -238,7 +234,7 @@ impl<'r> Reading<'r> {
                     content: part.content.map(said),
                     error,
                     status,
-                    at: stamp(part.timestamp),
+                    at: part.timestamp.and_then(stamp),
                     duration_ms: None,
                     attempt,
                 }
@@ -256,12 +252,7 @@ impl<'r> Reading<'r> {
         };
         let odd = self.state.filter(|state| state != "complete");
         self.run.end_reason = self.run.end_reason.take().or(odd);
-        if self.run.end_reason.is_some() || self.output.is_some() {
-            self.run.final_output = Final::Json(Cow::Owned(object(&[
-                ("end_reason", self.run.end_reason.as_deref().map(quoted).as_deref()),
-                ("output", self.output.as_deref().map(quoted).as_deref()),
-            ])));
-        }
+        self.run.final_output = delivered(self.run.end_reason.as_deref(), self.output.as_deref());
         let mut attempts = self.transcript.finish(issues);
         for (turn, error) in self.sent_back {
             if let Some(turn) = attempts.get_mut(turn) {

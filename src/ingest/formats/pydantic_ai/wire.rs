@@ -6,8 +6,8 @@ use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 
-use crate::ingest::formats::message_dumps::{count, words};
-use crate::ingest::formats::raw::{label, raw_fields, read, text};
+use crate::ingest::formats::message_dumps::words;
+use crate::ingest::formats::raw::{amount, label, raw_fields, read, text};
 use crate::model::Tokens;
 
 /// Keys of objects under which histories are stored.
@@ -108,16 +108,16 @@ pub(super) struct Spent {
 /// Reads a usage; its `input_tokens` hold what a cache served or took.
 pub(super) fn usage(usage: &RawValue) -> Spent {
     let Some(counts) = read::<Counts<'_>>(usage) else { return Spent::default() };
-    let input = count(counts.input_tokens.or(counts.request_tokens));
-    let output = count(counts.output_tokens.or(counts.response_tokens));
-    let cost = count(counts.cost);
+    let input = amount(counts.input_tokens.or(counts.request_tokens));
+    let output = amount(counts.output_tokens.or(counts.response_tokens));
+    let cost = amount(counts.cost);
     if input.is_none() && output.is_none() {
-        let tokens = count(counts.total_tokens);
+        let tokens = amount(counts.total_tokens);
         let tokens = tokens.map(|unsplit| Tokens { unsplit, ..Tokens::default() });
         return Spent { tokens, cost };
     }
-    let cache_read = count(counts.cache_read_tokens).unwrap_or_default();
-    let cache_write = count(counts.cache_write_tokens).unwrap_or_default();
+    let cache_read = amount(counts.cache_read_tokens).unwrap_or_default();
+    let cache_write = amount(counts.cache_write_tokens).unwrap_or_default();
     let tokens = Tokens {
         input: (input.unwrap_or_default() - cache_read - cache_write).max(0.0),
         cache_read,

@@ -13,7 +13,7 @@ use serde::Deserializer as _;
 use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::super::raw::{Entries, label, number, raw_fields, read, text};
+use super::super::raw::{Entries, amount, label, raw_fields, read, text};
 use super::{Head, Look, Said, Sidecar, Whose};
 use crate::ingest::delimited::fields;
 use crate::ingest::scan::top_keys;
@@ -125,7 +125,7 @@ pub(super) fn instance(task: Option<String>, raw: &RawValue) -> Result<Head, Str
         .and_then(flag)
         .ok_or_else(|| format!("{}: `resolved` is neither true nor false", name()))?;
     let mut head = outcome(task, resolved);
-    head.adds.cost_usd = report.cost.and_then(number).filter(|cost| *cost >= 0.0);
+    head.adds.cost_usd = amount(report.cost);
     if report.patch_is_none.and_then(flag) == Some(true) {
         head.adds.tags.push(("evaluation".into(), "empty_patch".into()));
     }

@@ -11,11 +11,13 @@ use std::collections::HashSet;
 use serde_json::value::RawValue;
 
 use super::super::Refusal;
-use super::super::raw::{Entries, is_true, label, number, object, quoted, raw_fields, read, text};
+use super::super::raw::{
+    Entries, is_true, label, number, object, quoted, raw_fields, read, stamp, text,
+};
 use super::super::transcript::{Answer, Call, Transcript, Turn};
 use crate::config::ReadOptions;
 use crate::model::{
-    ErrorInfo, ErrorOrigin, Final, Issue, Place, Score, ScoreValue, Stamp, Tokens, Trajectory,
+    ErrorInfo, ErrorOrigin, Final, Issue, Place, Score, ScoreValue, Tokens, Trajectory,
 };
 
 raw_fields! {
@@ -124,10 +126,6 @@ fn list<'r, T: serde::Deserialize<'r>>(
 ) -> Result<Vec<T>, Refusal> {
     serde_json::from_str(raw.get())
         .map_err(|error| Refusal::of("unreadable_messages", format!("{name}: {error}")))
-}
-
-fn stamp(raw: &RawValue) -> Option<Stamp<'_>> {
-    text(raw).filter(|text| !text.is_empty()).map(Stamp::Text)
 }
 
 /// The reward without a name, then its parts by name. A run that was not judged has none.
