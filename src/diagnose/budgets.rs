@@ -8,8 +8,8 @@
 use std::collections::BTreeMap;
 
 use crate::evaluate::RunRow;
-use crate::metrics::LEVEL;
-use crate::stats::{Cluster, clustered_wilson, quantile_type7, wilson};
+use crate::metrics::{ByTask, LEVEL};
+use crate::stats::quantile_type7;
 
 /// Parts into which tasks are dealt, to hold a limit against runs that it was not read from.
 const FOLDS: usize = 10;
@@ -186,32 +186,20 @@ fn budget(rows: &[&RunRow], amount: Amount, quantile: f64) -> Option<Budget> {
             .iter()
             .filter(|run| run.completed)
             .all(|run| elsewhere.get(run.fold).copied().flatten().is_some());
-        let mut tasks: BTreeMap<&str, Cluster> = BTreeMap::new();
-        let mut alone = Vec::new();
+        let mut cuts = ByTask::default();
         let mut wrong_elsewhere = 0;
         for run in used.iter().filter(|run| run.completed) {
             let limit = elsewhere.get(run.fold).copied().flatten().unwrap_or(limit);
             let cut = run.value > limit;
             wrong_elsewhere += u64::from(cut);
-            let one = Cluster::new(f64::from(u8::from(cut)), 1.0);
-            match run.task {
-                Some(task) => {
-                    let sums = tasks.entry(task).or_default();
-                    sums.numerator += one.numerator;
-                    sums.denominator += one.denominator;
-                }
-                None => alone.push(one),
-            }
+            cuts.add(run.task, f64::from(u8::from(cut)), 1.0);
         }
-        let clusters: Vec<Cluster> = tasks.into_values().chain(alone).collect();
-        let share = clustered_wilson(&clusters, LEVEL)
-            .or_else(|_| wilson(wrong_elsewhere as f64, passed.len() as f64, LEVEL));
         Cut {
             limit,
             right: failed.iter().filter(|value| **value > limit).count() as u64,
             wrong: passed.iter().filter(|value| **value > limit).count() as u64,
             wrong_elsewhere: known.then_some(wrong_elsewhere),
-            wrong_share: share.ok().filter(|_| known).map(|ci| (ci.low, ci.high)),
+            wrong_share: cuts.share(LEVEL).filter(|_| known).map(|ci| (ci.low, ci.high)),
             saved: total(failed.iter().map(|value| (value - limit).max(0.0))),
         }
     });

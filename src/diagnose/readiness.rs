@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 
 use super::StepFact;
 use crate::evaluate::RunRow;
-use crate::stats::{Cluster, Effective};
+use crate::metrics::ByTask;
+use crate::stats::Effective;
 
 /// What to do with a node.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -52,8 +53,7 @@ const MOST_RUNS: f64 = 1e6;
 
 #[derive(Default)]
 struct Sums<'r> {
-    tasks: BTreeMap<&'r str, Cluster>,
-    alone: Vec<Cluster>,
+    by_task: ByTask<'r>,
     runs: u64,
     steps: u64,
     passed: u64,
@@ -85,23 +85,16 @@ pub fn readiness(
             sums.passed += passed;
             sums.at_once += at_once;
             #[expect(clippy::cast_precision_loss, reason = "numbers of steps")]
-            let one = Cluster::new(if first { at_once } else { passed } as f64, steps as f64);
-            match row.task_id.as_deref() {
-                Some(task) => {
-                    let sum = sums.tasks.entry(task).or_default();
-                    sum.numerator += one.numerator;
-                    sum.denominator += one.denominator;
-                }
-                None => sums.alone.push(one),
-            }
+            let (part, of) = (if first { at_once } else { passed } as f64, steps as f64);
+            sums.by_task.add(row.task_id.as_deref(), part, of);
         }
     }
     nodes.into_iter().map(|(node, sums)| of(node, sums, target)).collect()
 }
 
 fn of(node: &str, sums: Sums<'_>, target: f64) -> NodeReadiness {
-    let tasks = (sums.tasks.len() + sums.alone.len()) as u64;
-    let clusters: Vec<Cluster> = sums.tasks.into_values().chain(sums.alone).collect();
+    let clusters = sums.by_task.clusters();
+    let tasks = clusters.len() as u64;
     let seen = Effective::of(&clusters).ok();
     let bounds = seen
         .and_then(|seen| seen.interval(1.0, LEVEL).ok())

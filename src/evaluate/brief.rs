@@ -4,10 +4,9 @@
 //! kept once. Refuses contents: messages, inputs and outputs are `contents.rs`'s, and kept only
 //! where they are asked for.
 
-use std::collections::HashMap;
-
 use super::attempt::Verdict;
 use super::timeline::{Timeline, TimelineAttempt};
+use super::word_list::WordList;
 use crate::model::mask;
 
 /// Attempts of one run that are kept; the others are counted.
@@ -80,7 +79,7 @@ impl Brief {
     /// What is kept of a timeline.
     #[must_use]
     pub fn of(timeline: &Timeline) -> Self {
-        let mut words = Words::default();
+        let mut words = WordList::new(cut);
         let mut steps = Vec::new();
         let mut attempts = Vec::new();
         let mut left_out = 0;
@@ -102,7 +101,7 @@ impl Brief {
         }
         let nodes = timeline.never_reached.iter().take(MOST_NODES);
         Self {
-            words: words.list.into(),
+            words: words.into_words().into(),
             steps: steps.into(),
             attempts: attempts.into(),
             left_out,
@@ -118,7 +117,7 @@ impl Brief {
     }
 }
 
-fn brief(attempt: &TimelineAttempt, step: u32, words: &mut Words) -> BriefAttempt {
+fn brief(attempt: &TimelineAttempt, step: u32, words: &mut WordList) -> BriefAttempt {
     let status = attempt.status.as_deref().filter(|text| is_word(text));
     BriefAttempt {
         record: attempt.record,
@@ -149,25 +148,6 @@ fn cut(word: &str) -> Box<str> {
     match masked.char_indices().nth(MOST_WORD) {
         Some((end, _)) => format!("{}…", masked.get(..end).unwrap_or_default()).into(),
         None => masked.into(),
-    }
-}
-
-/// Words with the position of each.
-#[derive(Default)]
-struct Words {
-    list: Vec<Box<str>>,
-    known: HashMap<String, u32>,
-}
-
-impl Words {
-    fn put(&mut self, word: &str) -> u32 {
-        if let Some(at) = self.known.get(word) {
-            return *at;
-        }
-        let at = u32::try_from(self.list.len()).unwrap_or(u32::MAX);
-        self.list.push(cut(word));
-        self.known.insert(word.to_owned(), at);
-        at
     }
 }
 

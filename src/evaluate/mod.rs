@@ -16,6 +16,7 @@ mod outcome;
 mod row;
 mod run_fields;
 mod timeline;
+mod word_list;
 
 pub use attempt::Verdict;
 pub use attempts::AttemptRow;
@@ -25,3 +26,4 @@ pub use contents::{ContentKind, Contents, MOST_CHARACTERS, RecordedText};
 pub use judge::{Judge, JudgeState, Notes};
 pub use row::{ErrorCount, Limit, MidRun, Outcome, RunRow};
 pub use timeline::{Timeline, TimelineAttempt, TimelineStep};
+pub(crate) use word_list::WordList;

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use super::survival::Survival;
 use crate::evaluate::{Outcome, RunRow};
-use crate::metrics::LEVEL;
+use crate::metrics::{ByTask, LEVEL};
 use crate::stats::{
     Cluster, Ended, Followed, Geometric, Incidence, Link, SplitMix64, StepRisk, Thirds, Trend,
     Weibull, aalen_johansen, clustered_wilson, hazard_trend, horizon_at, linearise, median,
@@ -378,7 +378,6 @@ fn slope_interval(followed: &[Followed]) -> (Option<(f64, f64)>, u32) {
 }
 
 /// Ended runs by their number of steps, in groups of about the same size.
-#[expect(clippy::cast_precision_loss, reason = "numbers of runs")]
 fn lengths(rows: &[&RunRow], hazard: Option<f64>) -> Vec<Length> {
     let mut runs: Vec<&&RunRow> = rows
         .iter()
@@ -402,29 +401,17 @@ fn lengths(rows: &[&RunRow], hazard: Option<f64>) -> Vec<Length> {
         .filter_map(|group| {
             let steps = (group.first()?.steps, group.last()?.steps);
             let completed = group.iter().filter(|row| row.completed()).count() as u64;
-            let mut tasks: BTreeMap<&str, Cluster> = BTreeMap::new();
-            let mut alone = Vec::new();
+            let mut share = ByTask::default();
             for row in group {
-                let one = Cluster::new(f64::from(u8::from(row.completed())), 1.0);
-                match row.task_id.as_deref() {
-                    Some(task) => {
-                        let sums = tasks.entry(task).or_default();
-                        sums.numerator += one.numerator;
-                        sums.denominator += one.denominator;
-                    }
-                    None => alone.push(one),
-                }
+                share.add(row.task_id.as_deref(), f64::from(u8::from(row.completed())), 1.0);
             }
-            let clusters: Vec<Cluster> = tasks.into_values().chain(alone).collect();
-            let ci = clustered_wilson(&clusters, LEVEL)
-                .or_else(|_| wilson(completed as f64, group.len() as f64, LEVEL));
             let of_steps: Vec<f64> = group.iter().map(|row| f64::from(row.steps)).collect();
             let middle = median(&of_steps);
             Some(Length {
                 steps,
                 runs: group.len() as u64,
                 completed,
-                interval: ci.ok().map(|ci| (ci.low, ci.high)),
+                interval: share.share(LEVEL).map(|ci| (ci.low, ci.high)),
                 product: hazard.zip(middle).map(|(hazard, steps)| survival_to(hazard, steps)),
             })
         })

@@ -4,6 +4,7 @@
 //! and the analysis of a whole set. Refuses to read or to judge runs.
 
 mod analysis;
+mod by_task;
 mod catalogue;
 mod failures;
 mod figure;
@@ -21,6 +22,7 @@ pub const DEFINITIONS: u32 = 1;
 pub use analysis::{
     Analysis, Counts, Distributions, Group, Measured, OutcomeCounts, Retries, RiskiestStep, Split,
 };
+pub use by_task::ByTask;
 pub use catalogue::{CATALOGUE, Distribution, Metric, Shape, metric};
 pub use failures::{EXAMPLES, FailureGroup, Failures};
 pub use figure::{ByK, DRAWS, Figure, LEVEL, SEED, Set};

@@ -31,7 +31,7 @@ pub fn runs(rows: &[RunRow]) -> Result<Frame, TableError> {
     };
     let tags: Vec<Option<String>> = rows.iter().map(tags).collect();
     let numbers: Vec<i64> = (1..).take(rows.len()).collect();
-    let columns = vec![
+    let mut columns = vec![
         Column::new("run".into(), numbers),
         text("run_id", |row| row.run_id.as_deref()),
         text("task_id", |row| row.task_id.as_deref()),
@@ -69,14 +69,26 @@ pub fn runs(rows: &[RunRow]) -> Result<Frame, TableError> {
         maybe("turned_at_step", |row| row.turned_at),
         count("never_reached", |row| row.never_reached),
         amount("duration_seconds", |row| row.duration_seconds),
-        amount("input_tokens", |row| row.tokens.map(|tokens| tokens.input)),
-        amount("cache_read_tokens", |row| row.tokens.map(|tokens| tokens.cache_read)),
-        amount("cache_write_tokens", |row| row.tokens.map(|tokens| tokens.cache_write)),
-        amount("output_tokens", |row| row.tokens.map(|tokens| tokens.output)),
-        amount("total_tokens", |row| row.tokens.map(|tokens| Tokens::total(&tokens))),
-        amount("cost_usd", |row| row.cost_usd),
     ];
+    columns.extend(token_columns(rows.iter().map(|row| row.tokens)));
+    columns.push(amount("cost_usd", |row| row.cost_usd));
     Ok(Frame(DataFrame::new(rows.len(), columns)?))
+}
+
+/// The columns of tokens; null where a row records none.
+pub(super) fn token_columns(rows: impl Iterator<Item = Option<Tokens>>) -> [Column; 5] {
+    let rows: Vec<Option<Tokens>> = rows.collect();
+    let amount = |name: &str, value: fn(&Tokens) -> f64| {
+        let amounts = rows.iter().map(|tokens| tokens.as_ref().map(value));
+        Column::new(name.into(), amounts.collect::<Vec<Option<f64>>>())
+    };
+    [
+        amount("input_tokens", |tokens| tokens.input),
+        amount("cache_read_tokens", |tokens| tokens.cache_read),
+        amount("cache_write_tokens", |tokens| tokens.cache_write),
+        amount("output_tokens", |tokens| tokens.output),
+        amount("total_tokens", Tokens::total),
+    ]
 }
 
 /// The word for how retries were told.

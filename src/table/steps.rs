@@ -3,9 +3,9 @@
 use polars::prelude::{Column, DataFrame};
 
 use super::query::{Frame, TableError};
-use super::runs::source;
+use super::runs::{source, token_columns};
 use crate::evaluate::{AttemptRow, RunRow, Verdict};
-use crate::model::{ErrorOrigin, Time, Tokens};
+use crate::model::{ErrorOrigin, Time};
 
 /// The attempts of one run with its row.
 pub type Steps<'s> = (&'s RunRow, &'s [AttemptRow]);
@@ -45,7 +45,7 @@ pub fn steps<'s>(runs: impl Iterator<Item = Steps<'s>>) -> Result<Frame, TableEr
         Column::new(name.into(), times.collect::<Vec<Option<String>>>())
     };
     let numbers: Vec<i64> = rows.iter().map(|(number, _, _)| *number).collect();
-    let columns = vec![
+    let mut columns = vec![
         Column::new("run".into(), numbers),
         run_text("run_id", |run| run.run_id.as_deref()),
         run_text("task_id", |run| run.task_id.as_deref()),
@@ -77,13 +77,9 @@ pub fn steps<'s>(runs: impl Iterator<Item = Steps<'s>>) -> Result<Frame, TableEr
         time("started_at", |row| row.started_at),
         time("ended_at", |row| row.ended_at),
         amount("duration_seconds", |row| row.duration_seconds),
-        amount("input_tokens", |row| row.tokens.map(|tokens| tokens.input)),
-        amount("cache_read_tokens", |row| row.tokens.map(|tokens| tokens.cache_read)),
-        amount("cache_write_tokens", |row| row.tokens.map(|tokens| tokens.cache_write)),
-        amount("output_tokens", |row| row.tokens.map(|tokens| tokens.output)),
-        amount("total_tokens", |row| row.tokens.map(|tokens| Tokens::total(&tokens))),
-        amount("cost_usd", |row| row.cost_usd),
     ];
+    columns.extend(token_columns(rows.iter().map(|(_, _, row)| row.tokens)));
+    columns.push(amount("cost_usd", |row| row.cost_usd));
     Ok(Frame(DataFrame::new(rows.len(), columns)?))
 }
 

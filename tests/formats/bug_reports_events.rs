@@ -2,7 +2,7 @@
 //! test is named by its symptom.
 
 use crate::events;
-use crate::support;
+use crate::support::{self, fixture_text, shared_text};
 use std::fmt::Write as _;
 
 use crate::cli::{Folder, figure, json, report, run};
@@ -16,15 +16,6 @@ use agenteval::ingest::formats::codex::CODEX;
 use agenteval::ingest::formats::codex_exec::CODEX_EXEC;
 use agenteval::ingest::formats::gemini_cli::GEMINI_CLI;
 use serde_json::Value;
-
-fn fixture(name: &str) -> String {
-    std::fs::read_to_string(format!("{}/fixtures/{name}", env!("CARGO_MANIFEST_DIR")))
-        .expect("fixture")
-}
-
-fn real(name: &str) -> Option<String> {
-    support::shared(&format!("data/{name}")).map(|path| std::fs::read_to_string(path).unwrap())
-}
 
 /// A line of a Claude Code session.
 fn line(kind: &str, uuid: &str, parent: Option<&str>, second: u32, message: &str) -> String {
@@ -72,7 +63,8 @@ fn tokens_1_6_to_2_times_too_high_because_each_block_repeats_the_usage() {
 
 #[test]
 fn output_tokens_2_to_3_times_too_low_because_messages_of_a_stream_are_partial() {
-    let (parsed, _) = read(&CLAUDE_STREAM, &one(&fixture("claude-stream/harbour_lights.jsonl")));
+    let (parsed, _) =
+        read(&CLAUDE_STREAM, &one(&fixture_text("claude-stream/harbour_lights.jsonl")));
     assert_eq!(parsed.runs[0].tokens.map(|tokens| tokens.output), Some(46.0));
     assert!(parsed.runs[0].attempts.iter().all(|attempt| attempt.tokens.is_none()));
 }
@@ -82,8 +74,8 @@ fn output_tokens_2_to_3_times_too_low_because_messages_of_a_stream_are_partial()
 #[test]
 fn codex_usage_many_times_too_high_because_forks_replay_their_parent() {
     let folder = Folder::new();
-    folder.file("2026/rollout-a.jsonl", fixture("codex/rollout-parent.jsonl"));
-    folder.file("2026/rollout-b.jsonl", fixture("codex/rollout-fork.jsonl"));
+    folder.file("2026/rollout-a.jsonl", fixture_text("codex/rollout-parent.jsonl"));
+    folder.file("2026/rollout-b.jsonl", fixture_text("codex/rollout-fork.jsonl"));
     let report = report(&[&folder.at("2026")]);
     assert_eq!(
         figure(&report, "total_tokens").1,
@@ -105,7 +97,7 @@ fn codex_usage_many_times_too_high_because_forks_replay_their_parent() {
 
 #[test]
 fn a_conversation_counted_twice_because_branching_copied_its_lines() {
-    let text = fixture("claude_code/interrupted_clock.jsonl");
+    let text = fixture_text("claude_code/interrupted_clock.jsonl");
     let copy = |id: &str| text.replace("5c1f0000-0000-4000-8000-000000000001", id);
     let (alone, _) = read(&CLAUDE_CODE, &one(&text));
     let files = vec![
@@ -157,7 +149,7 @@ fn parallel_calls_and_lost_parents_are_no_dead_branches() {
     assert_eq!(count(&parsed, "dead_branch_calls"), 0);
     assert_eq!(count(&parsed, "lost_parents"), 1);
     for name in ["agentcmd_full-session-four.jsonl", "simonw_sample_session.jsonl"] {
-        let Some(text) = real(&format!("claude_code/{name}")) else { return };
+        let Some(text) = shared_text(&format!("claude_code/{name}")) else { return };
         let (parsed, _) = read(&CLAUDE_CODE, &one(&text));
         assert_eq!(count(&parsed, "dead_branch_calls"), 0, "{name}");
         assert_eq!(count(&parsed, "lost_parents"), 0, "{name}");
@@ -175,16 +167,16 @@ fn finished_sessions_labelled_interrupted_because_results_stand_before_their_cal
         all.swap(call, result);
         all
     };
-    let exec = fixture("codex-exec/kettle.jsonl");
+    let exec = fixture_text("codex-exec/kettle.jsonl");
     let cases = [
-        (&CODEX, fixture("codex/rollout-parent.jsonl"), "\"c-1\"", "exit_code"),
+        (&CODEX, fixture_text("codex/rollout-parent.jsonl"), "\"c-1\"", "exit_code"),
         (
             &CLAUDE_STREAM,
-            fixture("claude-stream/harbour_lights.jsonl"),
+            fixture_text("claude-stream/harbour_lights.jsonl"),
             "lights --list",
             "Exit code 127",
         ),
-        (&GEMINI_CLI, fixture("gemini-cli/stream.jsonl"), "\"tree\":1", "LADDER"),
+        (&GEMINI_CLI, fixture_text("gemini-cli/stream.jsonl"), "\"tree\":1", "LADDER"),
         (&CODEX_EXEC, exec, "item.started", "\"exit_code\":3"),
     ];
     for (format, text, call, result) in cases {
@@ -202,13 +194,13 @@ fn unmatched_calls_and_results_are_told_and_neither_passed_nor_failed() {
     let without = |text: &str, part: &str| {
         lines(text).into_iter().filter(|line| !line.contains(part)).collect::<Vec<_>>()
     };
-    let stream = fixture("gemini-cli/stream.jsonl");
+    let stream = fixture_text("gemini-cli/stream.jsonl");
     let (open, _) = read(&GEMINI_CLI, &vec![("x", without(&stream, "LADDER"))]);
     let first = steps(&open.runs[0])[0];
     assert_eq!((first.status.as_deref(), first.error.is_none()), (Some("pending"), true));
     let (orphan, _) = read(&GEMINI_CLI, &vec![("x", without(&stream, "\"tree\":1"))]);
     assert_eq!((count(&orphan, "result_without_call"), failed(&orphan.runs[0])), (1, 1));
-    let rollout = fixture("codex/rollout-parent.jsonl");
+    let rollout = fixture_text("codex/rollout-parent.jsonl");
     let (orphan, _) = read(&CODEX, &vec![("x", without(&rollout, "[\\\"make\\\"]}"))]);
     assert_eq!(count(&orphan, "result_without_call"), 1);
 }
@@ -217,7 +209,7 @@ fn unmatched_calls_and_results_are_told_and_neither_passed_nor_failed() {
 
 #[test]
 fn the_last_line_cut_at_rotation_costs_no_other_line() {
-    let text = fixture("codex/rollout-parent.jsonl");
+    let text = fixture_text("codex/rollout-parent.jsonl");
     let all = lines(&text);
     // The file ends inside its ninth line, and the next one begins with the rest of it.
     let (before, after) = all.split_at(8);
@@ -269,7 +261,7 @@ fn ten_megabytes_of_one_pretty_printed_object_are_read() {
 #[test]
 fn lines_longer_than_16_kb_and_than_a_block_are_whole() {
     let long = "x".repeat(5 << 20);
-    let text = fixture("codex-exec/kettle.jsonl").replace("no water\\n", &long);
+    let text = fixture_text("codex-exec/kettle.jsonl").replace("no water\\n", &long);
     let folder = Folder::new();
     let report = report(&[&folder.file("long.jsonl", text)]);
     assert_eq!(figure(&report, "step_error_rate").1, Some(2.0));
@@ -280,7 +272,7 @@ fn lines_longer_than_16_kb_and_than_a_block_are_whole() {
 #[test]
 fn null_nan_infinity_unknown_fields_and_missing_sections_refuse_no_line() {
     let folder = Folder::new();
-    let stream = fixture("claude-stream/harbour_lights.jsonl")
+    let stream = fixture_text("claude-stream/harbour_lights.jsonl")
         .replace("\"total_cost_usd\":0.02", "\"total_cost_usd\":NaN,\"new_section\":{\"a\":[1]}")
         .replace("\"duration_ms\":15000", "\"duration_ms\":Infinity")
         .replace("\"cache_creation_input_tokens\":10", "\"cache_creation_input_tokens\":null");
@@ -291,7 +283,7 @@ fn null_nan_infinity_unknown_fields_and_missing_sections_refuse_no_line() {
         (Some(1), Some(2)),
         "the chatter alone"
     );
-    let rollout = fixture("codex/rollout-parent.jsonl")
+    let rollout = fixture_text("codex/rollout-parent.jsonl")
         .replace("\"input_tokens\":2500", "\"input_tokens\":NaN")
         .replace("\"info\":{", "\"later\":-Infinity,\"info\":{");
     let inspected = json(&["inspect", &folder.file("r.jsonl", rollout)]);
@@ -307,7 +299,7 @@ fn null_nan_infinity_unknown_fields_and_missing_sections_refuse_no_line() {
 #[test]
 fn a_faulty_line_is_named_by_file_line_and_reason() {
     let folder = Folder::new();
-    let mut all = lines(&fixture("codex/rollout-parent.jsonl"));
+    let mut all = lines(&fixture_text("codex/rollout-parent.jsonl"));
     all[4] = r#"{"timestamp":"x","type":"event_msg","payload":[1]}"#.to_owned();
     let path = folder.file("r.jsonl", all.join("\n"));
     let ran = run(&["inspect", &path]);
@@ -327,10 +319,10 @@ fn every_real_session_of_claude_code_gives_the_same_figures_in_any_order() {
         "simonw_sample_session.jsonl",
     ];
     for name in names {
-        let Some(text) = real(&format!("claude_code/{name}")) else { return };
+        let Some(text) = shared_text(&format!("claude_code/{name}")) else { return };
         same_in_any_order(&CLAUDE_CODE, &text, true);
     }
-    let Some(text) = real("claude_code/simonw_sample_session_loglines.json") else { return };
+    let Some(text) = shared_text("claude_code/simonw_sample_session_loglines.json") else { return };
     let export: Value = serde_json::from_str(&text).unwrap();
     let all: Vec<String> =
         export["loglines"].as_array().unwrap().iter().map(ToString::to_string).collect();
@@ -354,7 +346,7 @@ fn a_shuffled_file_gives_the_same_report() {
         "codex/agentsview_function_calls.jsonl",
     ];
     for (at, name) in names.into_iter().enumerate() {
-        let Some(text) = real(name) else { return };
+        let Some(text) = shared_text(name) else { return };
         let wanted = report(&[&folder.file(&format!("{at}/plain.jsonl"), &text)]);
         for (order, files) in events::other_orders(&lines(&text)) {
             let within = format!("{at}/{}", order.replace(' ', "_"));
@@ -369,7 +361,7 @@ fn a_shuffled_file_gives_the_same_report() {
 
 #[test]
 fn every_real_file_is_of_its_format_and_every_record_ends_in_one_place() {
-    let Some(list) = real("expected.json") else { return };
+    let Some(list) = shared_text("expected.json") else { return };
     let expected: Value = serde_json::from_str(&list).unwrap();
     let ours = ["claude-code", "claude-stream", "codex", "codex-exec", "gemini-cli"];
     let mut seen = 0;
@@ -421,7 +413,7 @@ fn a_resumed_session_costs_what_both_of_its_processes_did() {
 #[test]
 fn a_session_saved_as_a_document_and_as_a_stream_has_its_calls_once() {
     let document = r#"{"sessionId":"garden-3","projectHash":"a","startTime":"2026-02-03T11:00:00.000Z","lastUpdated":"2026-02-03T11:00:09.000Z","messages":[{"id":"g-1","timestamp":"2026-02-03T11:00:01.000Z","type":"gemini","content":"I pick apples.","model":"gemini-test","toolCalls":[{"id":"s-1","name":"pick","args":{"tree":1},"status":"error","timestamp":"2026-02-03T11:00:03.000Z","result":[{"functionResponse":{"id":"s-1","name":"pick","response":{"error":"no ladder"}}}]}]}]}"#;
-    let stream = lines(&fixture("gemini-cli/stream.jsonl"));
+    let stream = lines(&fixture_text("gemini-cli/stream.jsonl"));
     let files = vec![("a.json", vec![document.to_owned()]), ("b.jsonl", stream)];
     let (parsed, _) = read(&GEMINI_CLI, &files);
     let [run] = &parsed.runs[..] else { panic!("one run") };

@@ -5,10 +5,9 @@
 use crate::cli;
 use crate::spans;
 use crate::spans::{
-    failed, fixture, issue, plain, read_files, read_text, records, runs, steps, tokens, turns,
-    uncached,
+    failed, issue, plain, read_files, read_text, records, runs, steps, tokens, turns, uncached,
 };
-use crate::support;
+use crate::support::{self, fixture_text, shared_text};
 use agenteval::ingest::formats::jaeger::JAEGER;
 use agenteval::ingest::formats::langfuse::LANGFUSE;
 use agenteval::ingest::formats::langsmith::LANGSMITH;
@@ -19,11 +18,6 @@ use agenteval::ingest::formats::otlp::OTLP;
 use agenteval::ingest::formats::{FORMATS, Fate, Format};
 use agenteval::model::{EndRule, ErrorOrigin, Severity};
 use serde_json::{Value, json};
-
-fn shared_text(name: &str) -> Option<String> {
-    support::shared(&format!("data/{name}"))
-        .map(|path| std::fs::read_to_string(path).expect("a shared file"))
-}
 
 // The order of files and of what is in them.
 
@@ -167,7 +161,7 @@ fn the_same_holds_for_the_fixtures() {
         (&MLFLOW, "mlflow/two_traces.ndjson"),
         (&OPENAI_AGENTS, "openai-agents/two_traces.ndjson"),
     ] {
-        every_order_gives_the_same_runs(name, format, &fixture(name));
+        every_order_gives_the_same_runs(name, format, &fixture_text(name));
     }
 }
 
@@ -254,13 +248,13 @@ fn bug_25_values_that_json_cannot_write_are_repaired_and_fail_no_record() {
 #[test]
 fn no_two_span_formats_claim_one_file() {
     for (name, text) in [
-        ("openinference", fixture("openinference/console_spans.json")),
-        ("jaeger", fixture("jaeger/inventory.json")),
-        ("langfuse", fixture("langfuse/download.json")),
-        ("langsmith", fixture("langsmith/batch.json")),
-        ("mlflow", fixture("mlflow/two_traces.ndjson")),
-        ("openai-agents", fixture("openai-agents/two_traces.ndjson")),
-        ("otlp", fixture("otlp/trip_planner.ndjson")),
+        ("openinference", fixture_text("openinference/console_spans.json")),
+        ("jaeger", fixture_text("jaeger/inventory.json")),
+        ("langfuse", fixture_text("langfuse/download.json")),
+        ("langsmith", fixture_text("langsmith/batch.json")),
+        ("mlflow", fixture_text("mlflow/two_traces.ndjson")),
+        ("openai-agents", fixture_text("openai-agents/two_traces.ndjson")),
+        ("otlp", fixture_text("otlp/trip_planner.ndjson")),
     ] {
         let probe = agenteval::ingest::formats::Probe::new(
             std::path::Path::new("x"),

@@ -1,34 +1,20 @@
 //! Claude Code sessions: the real files' figures, and the faults that other readers had.
 
-use crate::support;
-use std::path::{Path, PathBuf};
+use crate::events;
+use crate::events::{failed, steps, tag};
+use crate::spans::{issue, tokens};
+use crate::support::{fixture_text, shared_text};
+use std::path::Path;
 
 use agenteval::config::ReadOptions;
 use agenteval::ingest::formats::claude_code::CLAUDE_CODE;
-use agenteval::ingest::formats::{Assembler, Fate, Parsed, Probe, Reader, Record};
-use agenteval::model::{
-    Attempt, EndRule, ErrorOrigin, Final, Issue, Place, Stamp, Tokens, Trajectory,
-};
-
-fn assembler(options: &ReadOptions) -> Box<dyn Assembler> {
-    match CLAUDE_CODE.reader {
-        Reader::Parts(new) => new(options),
-        _ => panic!("sessions are spread over lines"),
-    }
-}
+use agenteval::ingest::formats::{Fate, Parsed, Probe};
+use agenteval::model::{Attempt, EndRule, ErrorOrigin, Final, Place, Stamp, Tokens, Trajectory};
 
 /// Reads files given as names and lines.
-fn read<L: AsRef<str>>(files: &[(&str, Vec<L>)]) -> (Parsed<'static>, Vec<Fate>) {
-    let mut assembler = assembler(&ReadOptions::default());
-    let mut fates = Vec::new();
-    for ((name, lines), file) in files.iter().zip(0..) {
-        for (text, line) in lines.iter().zip(1..) {
-            let place = Place { file, line, byte: 0 };
-            let bytes = text.as_ref().as_bytes();
-            fates.push(assembler.push(&Record { bytes, place, path: Path::new(name) }));
-        }
-    }
-    (assembler.finish(), fates)
+fn read<L: AsRef<str>>(files: &[(&'static str, Vec<L>)]) -> (Parsed<'static>, Vec<Fate>) {
+    let lines = |lines: &[L]| lines.iter().map(|line| line.as_ref().to_owned()).collect();
+    events::read(&CLAUDE_CODE, &files.iter().map(|(name, of)| (*name, lines(of))).collect())
 }
 
 fn lines(text: &str) -> Vec<&str> {
@@ -40,41 +26,15 @@ fn one_file(text: &str) -> (Parsed<'static>, Vec<Fate>) {
 }
 
 fn fixture(name: &str) -> String {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures/claude_code").join(name);
-    std::fs::read_to_string(path).expect("fixture")
+    fixture_text(&format!("claude_code/{name}"))
 }
 
-fn shared_text(name: &str) -> Option<String> {
-    support::shared(&format!("data/claude_code/{name}"))
-        .map(|path| std::fs::read_to_string(path).expect("a shared file"))
-}
-
-fn steps<'r>(run: &'r Trajectory<'static>) -> Vec<&'r Attempt<'static>> {
-    run.attempts.iter().filter(|attempt| !attempt.turn).collect()
+fn real(name: &str) -> Option<String> {
+    shared_text(&format!("claude_code/{name}"))
 }
 
 fn turns<'r>(run: &'r Trajectory<'static>) -> Vec<&'r Attempt<'static>> {
     run.attempts.iter().filter(|attempt| attempt.turn).collect()
-}
-
-fn failed(run: &Trajectory<'static>) -> usize {
-    steps(run).iter().filter(|step| step.error.is_some()).count()
-}
-
-fn tokens(run: &Trajectory<'static>) -> Tokens {
-    let mut sum = Tokens::default();
-    for tokens in run.attempts.iter().filter_map(|attempt| attempt.tokens) {
-        sum += tokens;
-    }
-    sum
-}
-
-fn issue<'i>(parsed: &'i Parsed<'static>, code: &str) -> Option<&'i Issue> {
-    parsed.issues.iter().find(|issue| issue.code == code)
-}
-
-fn tag<'r>(run: &'r Trajectory<'static>, key: &str) -> Option<&'r str> {
-    run.tags.iter().find(|(have, _)| have == key).map(|(_, value)| value.as_ref())
 }
 
 /// A line with the fields that every line has; `extra` starts with a comma or is empty.
@@ -101,7 +61,7 @@ fn result(id: &str, text: &str, is_error: bool) -> String {
 
 #[test]
 fn session_four_gives_27_calls_30_messages_and_its_tokens_once() {
-    let Some(text) = shared_text("agentcmd_full-session-four.jsonl") else { return };
+    let Some(text) = real("agentcmd_full-session-four.jsonl") else { return };
     let (parsed, fates) = one_file(&text);
     let [run] = &parsed.runs[..] else { panic!("one run, not {}", parsed.runs.len()) };
     assert_eq!(steps(run).len(), 27);
@@ -131,7 +91,7 @@ fn session_four_gives_27_calls_30_messages_and_its_tokens_once() {
 
 #[test]
 fn a_question_without_an_answer_dangles_and_is_neither_passed_nor_failed() {
-    let Some(text) = shared_text("agentcmd_full-session-askuserquestion.jsonl") else { return };
+    let Some(text) = real("agentcmd_full-session-askuserquestion.jsonl") else { return };
     let (parsed, _) = one_file(&text);
     let steps = steps(&parsed.runs[0]);
     assert_eq!(steps.len(), 3);
@@ -143,7 +103,7 @@ fn a_question_without_an_answer_dangles_and_is_neither_passed_nor_failed() {
 
 #[test]
 fn broken_lines_are_refused_one_by_one_and_the_rest_is_read() {
-    let Some(text) = shared_text("daaain_edge_cases.jsonl") else { return };
+    let Some(text) = real("daaain_edge_cases.jsonl") else { return };
     let (parsed, fates) = one_file(&text);
     assert_eq!(parsed.runs.iter().map(failed).sum::<usize>(), 1);
     let refused: Vec<&str> = fates
@@ -171,8 +131,8 @@ fn broken_lines_are_refused_one_by_one_and_the_rest_is_read() {
 
 #[test]
 fn a_sub_agents_file_is_a_run_of_its_own_linked_to_the_call_that_started_it() {
-    let main = shared_text("scout_agent_session.jsonl");
-    let sub = shared_text("scout_agent-atest01.jsonl");
+    let main = real("scout_agent_session.jsonl");
+    let sub = real("scout_agent-atest01.jsonl");
     let (Some(main), Some(sub)) = (main, sub) else { return };
     let (parsed, _) =
         read(&[("agent-atest01.jsonl", lines(&sub)), ("test-session-004.jsonl", lines(&main))]);
@@ -188,7 +148,7 @@ fn a_sub_agents_file_is_a_run_of_its_own_linked_to_the_call_that_started_it() {
 
 #[test]
 fn the_web_exports_lines_without_session_make_one_run_named_after_the_file() {
-    let Some(text) = shared_text("simonw_sample_session_loglines.json") else { return };
+    let Some(text) = real("simonw_sample_session_loglines.json") else { return };
     assert_eq!(CLAUDE_CODE.wrappers, ["loglines"]);
     let export: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     let lines: Vec<String> =
@@ -384,16 +344,12 @@ fn calls_that_were_not_permitted_are_denied_and_not_errors() {
 
 #[test]
 fn input_and_result_are_kept_where_they_are_asked_for() {
-    let mut assembler = assembler(&ReadOptions { raw_attempts: true, ..ReadOptions::default() });
-    let lines = [
+    let options = ReadOptions { raw_attempts: true, ..ReadOptions::default() };
+    let lines = vec![
         line("assistant", "u-1", 1, &call("t-1"), ""),
         line("user", "u-2", 2, &result("t-1", "fine", false), ""),
     ];
-    for line in &lines {
-        let (place, path) = (Place::default(), Path::new("x"));
-        assembler.push(&Record { bytes: line.as_bytes(), place, path });
-    }
-    let parsed = assembler.finish();
+    let (parsed, _) = events::read_with(&CLAUDE_CODE, &vec![("x", lines)], &options);
     let raw = steps(&parsed.runs[0])[0].raw.clone();
     assert_eq!(raw.as_deref(), Some(r#"{"input":{"n":1},"result":"fine"}"#));
 }

@@ -4,19 +4,17 @@ use crate::events::{
     count, detected, failed, figures, lines, one, read, same_in_any_order, steps, tag, tokens,
     told, turns,
 };
-use crate::support;
+use crate::support::{fixture_text, shared_text};
 use agenteval::ingest::formats::Fate;
 use agenteval::ingest::formats::claude_stream::CLAUDE_STREAM;
 use agenteval::model::{EndRule, Tokens};
 
 fn shared(name: &str) -> Option<String> {
-    support::shared(&format!("data/claude_stream_json/{name}"))
-        .map(|path| std::fs::read_to_string(path).unwrap())
+    shared_text(&format!("claude_stream_json/{name}"))
 }
 
 fn fixture(name: &str) -> String {
-    let path = format!("{}/fixtures/claude-stream/{name}", env!("CARGO_MANIFEST_DIR"));
-    std::fs::read_to_string(path).expect("fixture")
+    fixture_text(&format!("claude-stream/{name}"))
 }
 
 #[test]

@@ -5,20 +5,18 @@ use crate::events::{
     Files, count, detected, failed, lines, one, read, read_with, same_in_any_order, steps, tag,
     tokens, told, turns,
 };
-use crate::support;
+use crate::support::{fixture_text, shared_text};
 use agenteval::config::ReadOptions;
 use agenteval::ingest::formats::Fate;
 use agenteval::ingest::formats::codex::CODEX;
 use agenteval::model::{EndRule, Final, Tokens};
 
 fn shared(name: &str) -> Option<String> {
-    support::shared(&format!("data/codex/{name}"))
-        .map(|path| std::fs::read_to_string(path).unwrap())
+    shared_text(&format!("codex/{name}"))
 }
 
 fn fixture(name: &str) -> String {
-    let path = format!("{}/fixtures/codex/{name}", env!("CARGO_MANIFEST_DIR"));
-    std::fs::read_to_string(path).expect("fixture")
+    fixture_text(&format!("codex/{name}"))
 }
 
 const REAL: [&str; 4] = [

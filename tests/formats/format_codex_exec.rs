@@ -3,7 +3,7 @@
 use crate::events::{
     count, detected, failed, figures, lines, one, read, same_in_any_order, steps, told, turns,
 };
-use crate::support;
+use crate::support::{fixture_text, shared_text};
 use agenteval::ingest::formats::Fate;
 use agenteval::ingest::formats::codex_exec::CODEX_EXEC;
 use agenteval::model::{EndRule, Tokens};
@@ -15,13 +15,11 @@ const REAL: [(&str, &str, usize, [f64; 3]); 3] = [
 ];
 
 fn shared(name: &str) -> Option<String> {
-    support::shared(&format!("data/codex_exec_json/{name}"))
-        .map(|path| std::fs::read_to_string(path).unwrap())
+    shared_text(&format!("codex_exec_json/{name}"))
 }
 
 fn fixture() -> String {
-    let path = format!("{}/fixtures/codex-exec/kettle.jsonl", env!("CARGO_MANIFEST_DIR"));
-    std::fs::read_to_string(path).expect("fixture")
+    fixture_text("codex-exec/kettle.jsonl")
 }
 
 #[test]

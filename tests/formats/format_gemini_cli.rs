@@ -4,19 +4,14 @@ use crate::events::{
     Files, count, detected, failed, figures, lines, one, read, same_in_any_order, shuffled, steps,
     tag, tokens, told, turns,
 };
-use crate::support;
+use crate::support::{fixture_text, shared_text};
 use agenteval::ingest::formats::Fate;
 use agenteval::ingest::formats::gemini_cli::GEMINI_CLI;
 use agenteval::model::{EndRule, Final, Tokens};
 use serde_json::Value;
 
-fn shared(name: &str) -> Option<String> {
-    support::shared(&format!("data/{name}")).map(|path| std::fs::read_to_string(path).unwrap())
-}
-
 fn fixture(name: &str) -> String {
-    let path = format!("{}/fixtures/gemini-cli/{name}", env!("CARGO_MANIFEST_DIR"));
-    std::fs::read_to_string(path).expect("fixture")
+    fixture_text(&format!("gemini-cli/{name}"))
 }
 
 /// A whole document as one record.
@@ -33,7 +28,7 @@ const REAL: [&str; 4] = [
 
 #[test]
 fn the_long_session_has_11_sound_calls_one_error_one_cancelled_and_its_tokens() {
-    let Some(text) = shared(REAL[1]) else { return };
+    let Some(text) = shared_text(REAL[1]) else { return };
     let (parsed, _) = read(&GEMINI_CLI, &document(&text));
     let [run] = &parsed.runs[..] else { panic!("one run") };
     assert_eq!((steps(run).len(), failed(run)), (13, 1));
@@ -50,7 +45,7 @@ fn the_long_session_has_11_sound_calls_one_error_one_cancelled_and_its_tokens() 
 
 #[test]
 fn the_session_that_ends_in_an_error_has_one_failed_call_and_no_answer() {
-    let Some(text) = shared(REAL[2]) else { return };
+    let Some(text) = shared_text(REAL[2]) else { return };
     let (parsed, _) = read(&GEMINI_CLI, &document(&text));
     let run = &parsed.runs[0];
     assert_eq!(told(run), [("write_file".into(), "-".into(), "error".into())]);
@@ -60,10 +55,10 @@ fn the_session_that_ends_in_an_error_has_one_failed_call_and_no_answer() {
 
 #[test]
 fn the_small_sessions_have_a_call_without_id_and_none_at_all() {
-    let Some(text) = shared(REAL[0]) else { return };
+    let Some(text) = shared_text(REAL[0]) else { return };
     let (parsed, _) = read(&GEMINI_CLI, &document(&text));
     assert_eq!(told(&parsed.runs[0]), [("read_file".into(), "-".into(), "-".into())]);
-    let (parsed, _) = read(&GEMINI_CLI, &document(&shared(REAL[3]).unwrap()));
+    let (parsed, _) = read(&GEMINI_CLI, &document(&shared_text(REAL[3]).unwrap()));
     let run = &parsed.runs[0];
     assert_eq!((steps(run).len(), turns(run)), (0, 1));
     assert_eq!(run.run_id.as_deref(), Some("cdd63974-c2a3-4f1c-931d-cce1db22ec03"));
@@ -74,7 +69,7 @@ fn the_small_sessions_have_a_call_without_id_and_none_at_all() {
 #[test]
 fn every_real_session_is_detected_and_its_messages_may_stand_in_any_order() {
     for name in REAL {
-        let Some(text) = shared(name) else { return };
+        let Some(text) = shared_text(name) else { return };
         assert_eq!(detected(&text), Some("gemini-cli"), "{name}");
         let session: Value = serde_json::from_str(&text).unwrap();
         let messages = session["messages"].as_array().unwrap().clone();

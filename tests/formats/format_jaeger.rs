@@ -1,22 +1,17 @@
 //! Jaeger traces.
 
 use crate::spans::{
-    accounted, failed, fixture, format_of, issue, kind, plain, read_text, runs, steps, tag, tokens,
-    turns, uncached,
+    accounted, failed, format_of, issue, kind, plain, read_text, runs, steps, tag, tokens, turns,
+    uncached,
 };
-use crate::support;
+use crate::support::{fixture_text, shared_text};
 use agenteval::ingest::formats::Fate;
 use agenteval::ingest::formats::jaeger::JAEGER;
 use agenteval::model::{Stamp, Tokens};
 
-fn shared_text(name: &str) -> Option<String> {
-    support::shared(&format!("data/{name}"))
-        .map(|path| std::fs::read_to_string(path).expect("a shared file"))
-}
-
 #[test]
 fn inventory_gives_two_calls_one_failed_and_ignores_http() {
-    let text = fixture("jaeger/inventory.json");
+    let text = fixture_text("jaeger/inventory.json");
     assert_eq!(format_of(&text), "jaeger");
     let (parsed, fates) = read_text(&JAEGER, &text);
     assert_eq!(fates, [Fate::Used]);
@@ -40,7 +35,7 @@ fn inventory_gives_two_calls_one_failed_and_ignores_http() {
 
 #[test]
 fn a_bare_list_of_spans_gives_the_same_run_without_its_process() {
-    let text = fixture("jaeger/inventory.json");
+    let text = fixture_text("jaeger/inventory.json");
     let document: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     let trace = &document["data"][0];
     let alone = runs(&JAEGER, &trace.to_string());

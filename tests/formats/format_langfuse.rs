@@ -1,22 +1,17 @@
 //! Langfuse traces and observations.
 
 use crate::spans::{
-    accounted, failed, fixture, format_of, issue, plain, read_files, read_text, run, runs, steps,
-    tag, tokens, turns, uncached,
+    accounted, failed, format_of, issue, plain, read_files, read_text, run, runs, steps, tag,
+    tokens, turns, uncached,
 };
-use crate::support;
+use crate::support::{fixture_text, shared_text};
 use agenteval::ingest::formats::Fate;
 use agenteval::ingest::formats::langfuse::LANGFUSE;
 use agenteval::model::{Final, ScoreValue, Time, Tokens};
 
-fn shared_text(name: &str) -> Option<String> {
-    support::shared(&format!("data/{name}"))
-        .map(|path| std::fs::read_to_string(path).expect("a shared file"))
-}
-
 #[test]
 fn a_download_counts_its_observations_once_and_a_warning_is_no_error() {
-    let text = fixture("langfuse/download.json");
+    let text = fixture_text("langfuse/download.json");
     assert_eq!(format_of(&text), "langfuse");
     let (parsed, fates) = read_text(&LANGFUSE, &text);
     assert_eq!(fates, [Fate::Used]);
@@ -49,7 +44,7 @@ fn a_download_counts_its_observations_once_and_a_warning_is_no_error() {
 
 #[test]
 fn rows_of_the_blob_export_are_in_utc_and_an_error_of_the_root_is_a_failed_run() {
-    let text = fixture("langfuse/blob_observations.jsonl");
+    let text = fixture_text("langfuse/blob_observations.jsonl");
     assert_eq!(format_of(&text), "langfuse");
     let (parsed, fates) = read_text(&LANGFUSE, &text);
     assert!(fates.iter().all(|fate| *fate == Fate::Used));
@@ -99,7 +94,7 @@ fn usage_in_any_of_its_forms_is_read_once() {
 #[test]
 fn observations_and_the_trace_in_records_of_their_own_give_the_run_of_the_download() {
     let whole: serde_json::Value =
-        serde_json::from_str(&fixture("langfuse/download.json")).unwrap();
+        serde_json::from_str(&fixture_text("langfuse/download.json")).unwrap();
     let expected = plain(runs(&LANGFUSE, &whole.to_string()));
     let mut trace = whole["trace"].clone();
     trace.as_object_mut().unwrap().remove("observations");

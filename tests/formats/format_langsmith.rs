@@ -1,22 +1,17 @@
 //! LangSmith runs, flat and in batches.
 
 use crate::spans::{
-    accounted, failed, fixture, format_of, issue, kind, plain, read_files, read_text, run, runs,
-    steps, tag, tokens, turns, uncached,
+    accounted, failed, format_of, issue, kind, plain, read_files, read_text, run, runs, steps, tag,
+    tokens, turns, uncached,
 };
-use crate::support;
+use crate::support::{fixture_text, shared_text};
 use agenteval::ingest::formats::Fate;
 use agenteval::ingest::formats::langsmith::LANGSMITH;
 use agenteval::model::{EndRule, ErrorOrigin, Final, ScoreValue, Stamp, Tokens};
 
-fn shared_text(name: &str) -> Option<String> {
-    support::shared(&format!("data/{name}"))
-        .map(|path| std::fs::read_to_string(path).expect("a shared file"))
-}
-
 #[test]
 fn flat_runs_give_a_recovered_run_and_an_unfinished_one() {
-    let text = fixture("langsmith/flat_runs.ndjson");
+    let text = fixture_text("langsmith/flat_runs.ndjson");
     assert_eq!(format_of(&text), "langsmith");
     let (parsed, fates) = read_text(&LANGSMITH, &text);
     assert!(fates.iter().all(|fate| *fate == Fate::Used));
@@ -44,7 +39,7 @@ fn flat_runs_give_a_recovered_run_and_an_unfinished_one() {
 
 #[test]
 fn a_batch_is_merged_by_id_and_its_error_counts_once_at_the_deepest_run() {
-    let text = fixture("langsmith/batch.json");
+    let text = fixture_text("langsmith/batch.json");
     assert_eq!(format_of(&text), "langsmith");
     let (parsed, fates) = read_text(&LANGSMITH, &text);
     assert_eq!(fates, [Fate::Used]);
@@ -61,7 +56,8 @@ fn a_batch_is_merged_by_id_and_its_error_counts_once_at_the_deepest_run() {
 
 #[test]
 fn creates_and_updates_in_any_order_and_any_file_give_the_same_run() {
-    let whole: serde_json::Value = serde_json::from_str(&fixture("langsmith/batch.json")).unwrap();
+    let whole: serde_json::Value =
+        serde_json::from_str(&fixture_text("langsmith/batch.json")).unwrap();
     let expected = plain(runs(&LANGSMITH, &whole.to_string()));
     let post = format!(r#"{{"post":{}}}"#, whole["post"]);
     let patch = format!(r#"{{"patch":{}}}"#, whole["patch"]);
@@ -147,7 +143,7 @@ fn a_run_that_has_no_id_at_all_is_refused() {
 
 #[test]
 fn feedback_on_a_run_inside_of_another_is_no_score_of_the_whole() {
-    let text = fixture("langsmith/flat_runs.ndjson");
+    let text = fixture_text("langsmith/flat_runs.ndjson");
     let (mut children, mut lines) = (0, Vec::new());
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
         let mut row: serde_json::Value = serde_json::from_str(line).unwrap();

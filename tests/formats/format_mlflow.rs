@@ -2,23 +2,18 @@
 
 use crate::spans;
 use crate::spans::{
-    accounted, failed, fixture, format_of, issue, kind, read_text, read_with, run, runs, steps,
-    tag, tokens, turns, uncached,
+    accounted, failed, format_of, issue, kind, read_text, read_with, run, runs, steps, tag, tokens,
+    turns, uncached,
 };
-use crate::support;
+use crate::support::{fixture_text, shared_text};
 use agenteval::config::ReadOptions;
 use agenteval::ingest::formats::Fate;
 use agenteval::ingest::formats::mlflow::MLFLOW;
 use agenteval::model::{EndRule, ErrorOrigin, Final, ScoreValue, Stamp, Tokens};
 
-fn shared_text(name: &str) -> Option<String> {
-    support::shared(&format!("data/{name}"))
-        .map(|path| std::fs::read_to_string(path).expect("a shared file"))
-}
-
 #[test]
 fn both_schemas_give_their_runs() {
-    let text = fixture("mlflow/two_traces.ndjson");
+    let text = fixture_text("mlflow/two_traces.ndjson");
     assert_eq!(format_of(&text), "mlflow");
     let (parsed, fates) = read_text(&MLFLOW, &text);
     assert_eq!(fates, [Fate::Used, Fate::Used]);
@@ -95,7 +90,7 @@ fn a_trace_without_info_or_id_is_refused() {
 
 #[test]
 fn what_is_kept_of_a_call_has_its_input_and_result() {
-    let text = fixture("mlflow/two_traces.ndjson");
+    let text = fixture_text("mlflow/two_traces.ndjson");
     let files = [spans::records(&text).into_iter().map(str::to_owned).collect()];
     let options = ReadOptions { raw_attempts: true, ..ReadOptions::default() };
     let (parsed, _) = read_with(&MLFLOW, &files, &options);

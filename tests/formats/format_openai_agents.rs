@@ -1,22 +1,16 @@
 //! The trace export of the OpenAI Agents SDK.
 
 use crate::spans::{
-    accounted, failed, fixture, format_of, issue, kind, read_text, run, steps, tag, tokens, turns,
-    uncached,
+    accounted, failed, format_of, issue, kind, read_text, run, steps, tag, tokens, turns, uncached,
 };
-use crate::support;
+use crate::support::{fixture_text, shared_text};
 use agenteval::ingest::formats::Fate;
 use agenteval::ingest::formats::openai_agents::OPENAI_AGENTS;
 use agenteval::model::{Final, Tokens};
 
-fn shared_text(name: &str) -> Option<String> {
-    support::shared(&format!("data/{name}"))
-        .map(|path| std::fs::read_to_string(path).expect("a shared file"))
-}
-
 #[test]
 fn two_traces_give_a_recovered_run_with_a_handoff_and_a_failed_one() {
-    let text = fixture("openai-agents/two_traces.ndjson");
+    let text = fixture_text("openai-agents/two_traces.ndjson");
     assert_eq!(format_of(&text), "openai-agents");
     let (parsed, fates) = read_text(&OPENAI_AGENTS, &text);
     assert!(fates.iter().all(|fate| *fate == Fate::Used), "{fates:?}");

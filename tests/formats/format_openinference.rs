@@ -1,23 +1,17 @@
 //! Span lists of Phoenix and of OpenTelemetry's console exporter.
 
 use crate::spans::{
-    accounted, failed, fixture, format_of, issue, kind, read_text, run, runs, steps, tag, tokens,
-    turns,
+    accounted, failed, format_of, issue, kind, read_text, run, runs, steps, tag, tokens, turns,
 };
-use crate::support;
+use crate::support::{fixture_text, shared_text};
 use agenteval::ingest::formats::Fate;
 use agenteval::ingest::formats::openinference::OPENINFERENCE;
 use agenteval::ingest::formats::otlp::OTLP;
 use agenteval::model::{ErrorOrigin, Final, Tokens};
 
-fn shared_text(name: &str) -> Option<String> {
-    support::shared(&format!("data/{name}"))
-        .map(|path| std::fs::read_to_string(path).expect("a shared file"))
-}
-
 #[test]
 fn phoenix_spans_dotted_and_nested_give_one_recovered_run_and_an_orphan() {
-    let text = fixture("openinference/phoenix_refund.ndjson");
+    let text = fixture_text("openinference/phoenix_refund.ndjson");
     assert_eq!(format_of(&text), "openinference");
     let (parsed, fates) = read_text(&OPENINFERENCE, &text);
     assert!(fates.iter().all(|fate| *fate == Fate::Used));
@@ -45,7 +39,7 @@ fn phoenix_spans_dotted_and_nested_give_one_recovered_run_and_an_orphan() {
 
 #[test]
 fn concatenated_console_spans_give_one_failed_run_with_one_failed_call() {
-    let text = fixture("openinference/console_spans.json");
+    let text = fixture_text("openinference/console_spans.json");
     assert_eq!(format_of(&text), "openinference");
     let runs = runs(&OPENINFERENCE, &text);
     let [run] = &runs[..] else { panic!("one run, not {}", runs.len()) };

@@ -1,36 +1,23 @@
 //! OTLP: the real files' figures, the dialects, and the faults that other readers had.
 
-use crate::support;
-use std::path::{Path, PathBuf};
+use crate::spans;
+use crate::spans::{accounted, issue, plain, steps, tokens, turns};
+use crate::support::{fixture_text, shared_text};
+use std::path::Path;
 
 use agenteval::config::ReadOptions;
 use agenteval::ingest::assemble::spans::{Span, SpanClass, SpanStatus, Spans};
 use agenteval::ingest::formats::otlp::OTLP;
-use agenteval::ingest::formats::{Assembler, Fate, Parsed, Probe, Reader, Record};
+use agenteval::ingest::formats::{Fate, Parsed, Probe};
 use agenteval::model::{
-    Attempt, ErrorOrigin, Final, Issue, Place, ScoreValue, Severity, Stamp, Tokens, Trajectory,
+    ErrorOrigin, Final, Place, ScoreValue, Severity, Stamp, Tokens, Trajectory,
 };
 
-fn assembler() -> Box<dyn Assembler> {
-    match OTLP.reader {
-        Reader::Parts(new) => new(&ReadOptions::default()),
-        _ => panic!("OTLP traces are spread over records"),
-    }
-}
-
-/// Pushes each text as one record of its own file.
+/// Reads each text as one record of its own file.
 fn read<T: AsRef<str>>(records: &[T]) -> (Parsed<'static>, Vec<Fate>) {
-    let mut assembler = assembler();
-    let fates = records
-        .iter()
-        .zip(0..)
-        .map(|(record, file)| {
-            let place = Place { file, line: 1, byte: 0 };
-            let path = Path::new("x.json");
-            assembler.push(&Record { bytes: record.as_ref().as_bytes(), place, path })
-        })
-        .collect();
-    (assembler.finish(), fates)
+    let files: Vec<Vec<String>> =
+        records.iter().map(|record| vec![record.as_ref().to_owned()]).collect();
+    spans::read_files(&OTLP, &files)
 }
 
 fn runs<T: AsRef<str>>(records: &[T]) -> Vec<Trajectory<'static>> {
@@ -38,52 +25,11 @@ fn runs<T: AsRef<str>>(records: &[T]) -> Vec<Trajectory<'static>> {
 }
 
 fn fixture(name: &str) -> String {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures/otlp").join(name);
-    std::fs::read_to_string(path).expect("fixture")
+    fixture_text(&format!("otlp/{name}"))
 }
 
 fn lines(text: &str) -> Vec<&str> {
     text.lines().filter(|line| !line.trim().is_empty()).collect()
-}
-
-fn shared_text(name: &str) -> Option<String> {
-    support::shared(&format!("data/{name}"))
-        .map(|path| std::fs::read_to_string(path).expect("a shared file"))
-}
-
-/// Everything but the places, which say where the input stood.
-fn plain(mut runs: Vec<Trajectory<'static>>) -> String {
-    runs.sort_by(|a, b| a.run_id.cmp(&b.run_id));
-    for run in &mut runs {
-        run.place = Place::default();
-    }
-    format!("{runs:#?}")
-}
-
-fn steps<'r>(run: &'r Trajectory<'static>) -> Vec<&'r Attempt<'static>> {
-    run.attempts.iter().filter(|attempt| !attempt.turn).collect()
-}
-
-fn turns(run: &Trajectory<'static>) -> usize {
-    run.attempts.iter().filter(|attempt| attempt.turn).count()
-}
-
-fn tokens(run: &Trajectory<'static>) -> Tokens {
-    let mut sum = Tokens::default();
-    for tokens in run.attempts.iter().filter_map(|attempt| attempt.tokens) {
-        sum += tokens;
-    }
-    sum
-}
-
-fn issue<'i>(parsed: &'i Parsed<'static>, code: &str) -> Option<&'i Issue> {
-    parsed.issues.iter().find(|issue| issue.code == code)
-}
-
-/// Spans that ended in any place, by the notes.
-fn accounted(parsed: &Parsed<'static>) -> u64 {
-    let codes = ["spans_used", "spans_ignored", "spans_merged", "spans_rejected"];
-    parsed.issues.iter().filter(|i| codes.contains(&i.code)).map(|i| i.count).sum()
 }
 
 /// A trace of one span list in a canonical envelope.
@@ -596,12 +542,10 @@ fn the_inner_view_of_one_call_is_merged_and_its_failure_is_not_lost() {
 
 #[test]
 fn the_json_of_a_span_is_kept_where_it_is_asked_for() {
-    let Reader::Parts(new) = OTLP.reader else { panic!("parts") };
-    let mut assembler = new(&ReadOptions { raw_attempts: true, ..ReadOptions::default() });
+    let options = ReadOptions { raw_attempts: true, ..ReadOptions::default() };
     let text = envelope(&span(r#""spanId":"0000000000000001""#, &[TOOL]));
-    let (place, path) = (Place::default(), Path::new("x"));
-    assembler.push(&Record { bytes: text.as_bytes(), place, path });
-    let raw = assembler.finish().runs[0].attempts[0].raw.clone().unwrap();
+    let (parsed, _) = spans::read_with(&OTLP, &[vec![text]], &options);
+    let raw = parsed.runs[0].attempts[0].raw.clone().unwrap();
     assert!(raw.starts_with('{') && raw.contains("execute_tool"));
 }
 

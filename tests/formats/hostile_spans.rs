@@ -2,7 +2,8 @@
 //! is read is accounted for.
 
 use crate::spans;
-use crate::spans::{accounted, fixture, read_files, records};
+use crate::spans::{accounted, read_files, records};
+use crate::support::fixture_text;
 use agenteval::ingest::formats::jaeger::JAEGER;
 use agenteval::ingest::formats::langfuse::LANGFUSE;
 use agenteval::ingest::formats::langsmith::LANGSMITH;
@@ -52,7 +53,7 @@ fn replaced(value: &Value, other: &Value, found: &mut Vec<Value>) {
 fn any_value_of_any_other_type_panics_nothing() {
     let others = [json!(null), json!(-7), json!("x"), json!([]), json!({"a": [1]}), json!(true)];
     for (format, name) in FIXTURES {
-        let text = fixture(name);
+        let text = fixture_text(name);
         for record in records(&text) {
             let value: Value = serde_json::from_str(record).expect("JSON");
             for other in &others {
@@ -72,7 +73,7 @@ fn any_value_of_any_other_type_panics_nothing() {
 #[test]
 fn a_record_cut_anywhere_is_refused_as_a_fault_of_form() {
     for (format, name) in FIXTURES {
-        let text = fixture(name);
+        let text = fixture_text(name);
         let record = records(&text)[0];
         for end in (1..record.len()).step_by(11).filter(|end| record.is_char_boundary(*end)) {
             let (parsed, fates) = read_files(format, &[vec![record[..end].to_owned()]]);

@@ -114,8 +114,3 @@ pub(crate) fn accounted(parsed: &Parsed<'static>) -> u64 {
 pub(crate) fn kind<'r>(attempt: &'r Attempt<'static>) -> Option<&'r str> {
     attempt.error.as_ref().and_then(|error| error.kind.as_deref())
 }
-
-pub(crate) fn fixture(rel: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(rel);
-    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-}

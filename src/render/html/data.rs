@@ -4,7 +4,7 @@
 //! fields by `,`, numbers in base 36, empty fields where nothing is known or nothing changed.
 //! Words are in one list, in the order of their first use; word 0 is the empty one.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use serde::Serialize;
 
@@ -13,14 +13,14 @@ use super::super::safe::one_line;
 use super::page::{Keys, Page, PageRun};
 use super::runs::{kinds, outcome};
 use super::writer::{Html, visible_lines};
-use crate::evaluate::{BriefAttempt, BriefStep, Verdict};
+use crate::evaluate::{BriefAttempt, BriefStep, Verdict, WordList};
 
 #[derive(Serialize, Default)]
 struct Data {
     version: u32,
     /// All runs, shown or not.
     of: u64,
-    words: Vec<String>,
+    words: Vec<Box<str>>,
     /// What links call a run; empty where that is its id.
     key: Vec<String>,
     id: Vec<String>,
@@ -52,55 +52,38 @@ struct Data {
     line: Vec<String>,
 }
 
-#[derive(Default)]
-struct Words {
-    list: Vec<String>,
-    known: HashMap<String, u32>,
-}
-
-impl Words {
-    fn put(&mut self, word: &str) -> u32 {
-        if let Some(at) = self.known.get(word) {
-            return *at;
-        }
-        let at = u32::try_from(self.list.len()).unwrap_or(u32::MAX);
-        self.list.push(one_line(word));
-        self.known.insert(word.to_owned(), at);
-        at
-    }
-
-    fn label(&mut self, label: Option<&str>) -> u32 {
-        label.map_or(0, |label| self.put(label))
-    }
+/// The position of a label; that of the empty word where there is none.
+fn label(words: &mut WordList, label: Option<&str>) -> u32 {
+    label.map_or(0, |label| words.put(label))
 }
 
 /// Writes the runs, and their contents where they were asked for.
 pub(super) fn write(page: &Page<'_>, keys: &Keys<'_>, html: &mut Html) {
     let mut data = Data { version: 1, of: page.analysis.runs.total(), ..Data::default() };
-    let mut words = Words::default();
+    let mut words = WordList::new(|word| one_line(word).into());
     words.put("");
     for (at, run) in page.runs.iter().enumerate() {
         push(&mut data, &mut words, run, keys.key(at));
     }
-    data.words = words.list;
+    data.words = words.into_words();
     html.data("runs-data", &data);
     if page.contents {
         html.data("contents-data", &contents(page));
     }
 }
 
-fn push(data: &mut Data, words: &mut Words, run: &PageRun<'_>, key: &str) {
+fn push(data: &mut Data, words: &mut WordList, run: &PageRun<'_>, key: &str) {
     let row = run.row;
     let id = one_line(row.run_id.as_deref().unwrap_or_default());
     data.key.push(if id == key { String::new() } else { key.to_owned() });
     data.id.push(id);
-    data.task.push(words.label(row.task_id.as_deref()));
-    data.trial.push(words.label(row.trial.as_deref()));
-    data.agent.push(words.label(row.agent.as_deref()));
-    data.model.push(words.label(row.model.as_deref()));
+    data.task.push(label(words, row.task_id.as_deref()));
+    data.trial.push(label(words, row.trial.as_deref()));
+    data.agent.push(label(words, row.agent.as_deref()));
+    data.model.push(label(words, row.model.as_deref()));
     // A longer status is something that was said.
     let status = row.status.as_deref().filter(|status| crate::evaluate::is_word(status));
-    data.status.push(words.label(status));
+    data.status.push(label(words, status));
     let tags: Vec<String> = row.tags.iter().map(|(key, value)| format!("{key}={value}")).collect();
     data.tags.push(words.put(&tags.join(" ")));
     data.outcome.push(words.put(&outcome(run)));
@@ -116,13 +99,13 @@ fn push(data: &mut Data, words: &mut Words, run: &PageRun<'_>, key: &str) {
     data.turned.push(row.turned_at.unwrap_or_default());
     data.errors.push(kinds(run).iter().map(|kind| words.put(kind)).collect());
     data.place.push(one_line(run.place));
-    data.end.push(words.label(run.brief.end_reason.as_deref()));
+    data.end.push(label(words, run.brief.end_reason.as_deref()));
     data.never.push(run.brief.never_reached.iter().map(|node| words.put(node)).collect());
     data.more.push(run.brief.left_out);
     data.line.push(line(run, words));
 }
 
-fn line(run: &PageRun<'_>, words: &mut Words) -> String {
+fn line(run: &PageRun<'_>, words: &mut WordList) -> String {
     let own: Vec<u32> = run.brief.words.iter().map(|word| words.put(word)).collect();
     let word = |at: u32| own.get(at as usize).copied().unwrap_or_default();
     let mut out = String::with_capacity(run.brief.attempts.len() * 20);
