@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 pub(super) use second_pass::{Again, Deferred, may_be_of_trial};
 
-use self::meant::{Lies, Meant};
+use self::meant::{Lies, Spoken};
 use super::formats::sidecars::{Head, Said, Sidecar, Whose, joins};
 use crate::model::{EndRule, Final, Place, Trajectory};
 
@@ -30,8 +30,6 @@ struct Known {
     head: Head,
     /// The file in `Joins::files`.
     file: usize,
-    /// The run that it means by its task.
-    meant: Meant,
     /// Whether any run was met that it speaks of, whether any was completed from it, and to how many
     /// it gave their outcome.
     met: AtomicBool,
@@ -61,11 +59,15 @@ pub(super) struct Joins {
     known: Vec<Known>,
     files: Vec<Beside>,
     by_task: BTreeMap<String, Vec<usize>>,
-    by_folder: HashMap<PathBuf, Vec<usize>>,
-    /// Exit statuses by instance: file, status, and the run that is meant.
-    statuses: BTreeMap<String, Vec<(usize, String, Meant)>>,
+    /// What means the trajectory in its own folder, and what means those of agents below it.
+    in_folder: HashMap<PathBuf, Vec<usize>>,
+    below_folder: HashMap<PathBuf, Vec<usize>>,
+    /// Exit statuses by instance: file and status.
+    statuses: BTreeMap<String, Vec<(usize, String)>>,
     /// Where the runs of a task lie that is spoken of.
     runs: HashMap<String, Vec<Lies>>,
+    /// What is said of each task, by the runs that it means.
+    spoken: HashMap<String, Spoken>,
     /// Hashes of whole files that wait, to know copies by.
     contents: HashSet<u64>,
     /// Folders of trajectories that may be joined, and how many lie in each; with all folders above.
@@ -132,7 +134,7 @@ impl Joins {
         for (task, status) in said.statuses {
             let known = self.statuses.entry(task).or_default();
             if known.last().is_none_or(|(last, ..)| *last != file) {
-                known.push((file, status, Meant::Nobody));
+                known.push((file, status));
             }
         }
     }
@@ -177,12 +179,16 @@ impl Joins {
             if let Some(task) = head.task.clone() {
                 self.by_task.entry(task).or_default().push(at);
             }
-            if head.place != Whose::Anyones {
-                self.by_folder.entry(beside.folder.clone()).or_default().push(at);
+            let by_place = match head.place {
+                Whose::Anyones => None,
+                Whose::InFolder => Some(&mut self.in_folder),
+                Whose::BelowFolder => Some(&mut self.below_folder),
+            };
+            if let Some(by_place) = by_place {
+                by_place.entry(beside.folder.clone()).or_default().push(at);
             }
             let (met, taken) = (AtomicBool::new(false), AtomicBool::new(false));
-            let (meant, joined) = (Meant::Nobody, AtomicU64::new(0));
-            self.known.push(Known { head, file, meant, met, taken, joined });
+            self.known.push(Known { head, file, met, taken, joined: AtomicU64::new(0) });
         }
         self.files.push(beside);
         file
@@ -205,13 +211,9 @@ impl Joins {
     /// the innermost of several.
     pub(super) fn trial_of(&self, path: &Path) -> Option<PathBuf> {
         let folder = folder_of(path);
-        let above = folder.ancestors().find(|above| {
-            let heads = self.by_folder.get(*above).into_iter().flatten();
-            heads
-                .filter_map(|at| self.known.get(*at))
-                .any(|known| known.head.place == Whose::BelowFolder && is_agents(&folder, above))
-        });
-        above.map(Path::to_owned)
+        let of_agent =
+            |above: &&Path| self.below_folder.contains_key(*above) && is_agents(&folder, above);
+        folder.ancestors().find(of_agent).map(Path::to_owned)
     }
 
     /// How far a file's folder is from a run's: in the line above it, the number of folders between;
@@ -221,10 +223,15 @@ impl Joins {
             return Some((false, depth(run) - depth(file)));
         }
         let shared = file.ancestors().find(|above| run.starts_with(above));
-        let nearest = file.ancestors().find(|above| self.above.contains(*above));
+        let nearest = self.nearest(file);
         // The deeper the shared folder, the nearer: numbers that grow with the distance.
         let outside = || (true, usize::MAX - shared.map_or(0, depth));
         (nearest.is_none() || nearest == shared).then(outside)
+    }
+
+    /// The innermost folder above a file, or its own, that has trajectories below it.
+    fn nearest<'f>(&self, file: &'f Path) -> Option<&'f Path> {
+        file.ancestors().find(|above| self.above.contains(*above))
     }
 
     /// What is said of a run, the nearest first, and whether more is said that may mean it or another.
@@ -232,23 +239,13 @@ impl Joins {
         let folder = folder_of(path);
         let (mut found, mut ambiguous) = (Vec::new(), false);
         let task = run.task_id.as_deref().unwrap_or_default();
-        for at in self.by_task.get(task).into_iter().flatten() {
-            let Some(known) = self.known.get(*at) else { continue };
-            // What means a run by its place alone has no other claim.
-            if known.head.place == Whose::BelowFolder {
-                continue;
+        if let Some(spoken) = self.spoken.get(task) {
+            for at in spoken.of_run.get(&run.place.file).into_iter().flatten() {
+                let beside = self.known.get(*at).and_then(|known| self.files.get(known.file));
+                let distance = beside.and_then(|beside| self.distance(&beside.folder, &folder));
+                found.extend(distance.map(|distance| (distance, *at)));
             }
-            let Some(distance) = self.distance(&self.files[known.file].folder, &folder) else {
-                continue;
-            };
-            match known.meant {
-                Meant::Run(file) if file == run.place.file => found.push((distance, *at)),
-                Meant::OneOfSeveral => {
-                    ambiguous |= known.head.verdict().is_some();
-                    known.met.store(true, Ordering::Relaxed);
-                }
-                Meant::Run(_) | Meant::Nobody => {}
-            }
+            ambiguous = self.meet_several(spoken, &folder);
         }
         self.by_place(path, run, &mut found);
         // In the line above a run only what stands there counts.
@@ -263,21 +260,15 @@ impl Joins {
     /// What means a run by where it lies.
     fn by_place(&self, path: &Path, run: &Trajectory<'_>, found: &mut Found) {
         let folder = folder_of(path);
-        for above in folder.ancestors() {
-            for at in self.by_folder.get(above).into_iter().flatten() {
-                let Some(known) = self.known.get(*at) else { continue };
-                let meant = match known.head.place {
-                    Whose::Anyones => false,
-                    Whose::BelowFolder => is_agents(&folder, above),
-                    Whose::InFolder => {
-                        let alone = self.folders.get(&folder).is_some_and(|files| *files == 1);
-                        above == folder && alone && named_by_task(path, run)
-                    }
-                };
-                if meant {
-                    found.push(((false, depth(&folder) - depth(above)), *at));
-                }
-            }
+        let alone = self.folders.get(&folder).is_some_and(|files| *files == 1);
+        if alone && named_by_task(path, run) {
+            let heads = self.in_folder.get(&folder).into_iter().flatten();
+            found.extend(heads.map(|at| ((false, 0), *at)));
+        }
+        for above in folder.ancestors().filter(|above| is_agents(&folder, above)) {
+            let heads = self.below_folder.get(above).into_iter().flatten();
+            let distance = (false, depth(&folder) - depth(above));
+            found.extend(heads.map(|at| (distance, *at)));
         }
     }
 
@@ -285,7 +276,7 @@ impl Joins {
     /// the agent's own record of a trial is completed, from the trial's result.
     pub(super) fn complete(&self, format: &str, path: &Path, run: &mut Trajectory<'_>) {
         let joining = joins(format);
-        if !joining && self.by_folder.is_empty() {
+        if !joining && self.below_folder.is_empty() {
             return;
         }
         let had = run.success.is_some() || !run.scores.is_empty();
@@ -351,13 +342,17 @@ impl Joins {
 
     /// The exit statuses of earlier starts of the same batch.
     fn add_statuses(&self, run: &mut Trajectory<'_>) {
-        let Some(all) = run.task_id.as_deref().and_then(|task| self.statuses.get(task)) else {
+        let Some(task) = run.task_id.as_deref() else { return };
+        let (Some(all), Some(spoken)) = (self.statuses.get(task), self.spoken.get(task)) else {
             return;
         };
-        let mut here: Vec<_> = all
-            .iter()
-            .filter(|(.., meant)| *meant == Meant::Run(run.place.file))
-            .map(|(file, status, _)| (&self.files[*file].path, status))
+        let mut here: Vec<_> = spoken
+            .statuses
+            .get(&run.place.file)
+            .into_iter()
+            .flatten()
+            .filter_map(|nth| all.get(*nth))
+            .map(|(file, status)| (&self.files[*file].path, status))
             .collect();
         here.sort();
         // The last start is the one that the trajectory tells of.

@@ -2,13 +2,18 @@
 
 use std::path::Path;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 use super::{Beside, Joins, Known, Noted, Whose};
 use crate::model::{Issue, Place};
 
 /// Files that a note names.
 const NAMED: usize = 3;
+
+/// To how many runs something gave their outcome.
+fn joined(known: &Known) -> u64 {
+    known.joined.load(Ordering::Relaxed)
+}
 
 impl Joins {
     /// The files by themselves, where they are all that was given: the first that was named.
@@ -27,7 +32,7 @@ impl Joins {
         let mut again = vec![0_u64; self.files.len()];
         for starts in self.statuses.values() {
             let mut starts: Vec<_> =
-                starts.iter().map(|(file, ..)| (&self.files[*file].path, *file)).collect();
+                starts.iter().map(|(file, _)| (&self.files[*file].path, *file)).collect();
             starts.sort();
             starts.dedup();
             for (_, file) in starts.into_iter().skip(1) {
@@ -57,34 +62,31 @@ impl Joins {
         self.files.iter().enumerate().filter(left_out).map(tell).collect()
     }
 
+    /// The place of a file beside trajectories.
+    fn place(&self, file: usize) -> Place {
+        let tally = self.files.get(file).map_or(0, |file| file.tally);
+        Place { file: tally, ..Place::default() }
+    }
+
+    /// From which files outcomes were joined, and how many.
+    fn joined_from(&self) -> Option<Issue> {
+        let mut files: Vec<usize> =
+            self.known.iter().filter(|known| joined(known) > 0).map(|known| known.file).collect();
+        files.dedup();
+        let first = *files.first()?;
+        let named = files.iter().take(NAMED).filter_map(|file| self.files.get(*file));
+        let names: Vec<String> = named.map(|file| file.path.display().to_string()).collect();
+        let more = files.len().saturating_sub(NAMED);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let message = format!("outcomes joined from {}{more}", names.join(", "));
+        let all = self.known.iter().map(joined).sum();
+        Some(Issue::note("outcomes_joined", self.place(first), message).times(all))
+    }
+
     /// What is told of the joins as a whole.
     pub(super) fn issues(&self, any_runs: bool) -> Vec<Issue> {
-        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        let place = |file: usize| Place {
-            file: self.files.get(file).map_or(0, |file| file.tally),
-            ..Place::default()
-        };
-        let mut issues = Vec::new();
-        let joined: u64 = self.known.iter().map(|known| count(&known.joined)).sum();
-        if joined > 0 {
-            let mut files: Vec<usize> = self
-                .known
-                .iter()
-                .filter(|known| count(&known.joined) > 0)
-                .map(|known| known.file)
-                .collect();
-            files.dedup();
-            let names: Vec<String> = files
-                .iter()
-                .take(NAMED)
-                .map(|file| self.files[*file].path.display().to_string())
-                .collect();
-            let more = files.len().saturating_sub(NAMED);
-            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            let message = format!("outcomes joined from {}{more}", names.join(", "));
-            let first = files.first().copied().unwrap_or(0);
-            issues.push(Issue::note("outcomes_joined", place(first), message).times(joined));
-        }
+        let place = |file: usize| self.place(file);
+        let mut issues: Vec<Issue> = self.joined_from().into_iter().collect();
         let says_outcomes = self.known.iter().any(|known| known.head.verdict().is_some());
         let noted = |noted: &Mutex<Noted>| noted.lock().map_or(Noted::default(), |noted| *noted);
         let Noted { count: without, first } = noted(&self.without);
@@ -133,8 +135,7 @@ impl Joins {
                 issues.push(issue.times(count));
             }
         }
-        let several =
-            |known: &&Known| known.head.place == Whose::BelowFolder && count(&known.joined) > 1;
+        let several = |known: &&Known| known.head.place == Whose::BelowFolder && joined(known) > 1;
         if let Some(first) = self.known.iter().find(several) {
             let message = "a trial has several trajectories that do not refer to each other: each is a run with the trial's reward";
             let all = self.known.iter().filter(several).count() as u64;
