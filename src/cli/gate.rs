@@ -79,14 +79,7 @@ pub(super) fn run(args: &Args, global: &Global) -> Outcome {
     let rows = baseline.as_ref().map(|side| side.rows.as_slice());
     let gate = Gate::of(rows, &candidate.rows, &loaded.config, &options);
     for notice in &gate.notices {
-        let warning = Warning {
-            code: notice.code.to_owned(),
-            message: notice.message.clone(),
-            count: notice.count,
-            place: String::new(),
-            withheld: None,
-        };
-        warnings.push(said(global, warning));
+        warnings.push(said(global, notice.into()));
     }
     warnings.extend(candidate.warnings.iter().cloned());
     let context = write(args, global, &output, &gate, baseline.as_ref(), &warnings)?;

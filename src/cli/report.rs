@@ -60,13 +60,7 @@ pub(super) fn run(args: &Report, global: &Global) -> Outcome {
                 pooled: (before.pooled(), false),
             };
             let gate = Gate::of(Some(&before.rows), &after.rows, &loaded.config, &options);
-            warnings.extend(gate.notices.iter().map(|notice| Warning {
-                code: notice.code.to_owned(),
-                message: notice.message.clone(),
-                count: notice.count,
-                place: String::new(),
-                withheld: None,
-            }));
+            warnings.extend(gate.notices.iter().map(Warning::from));
             Some((gate, before))
         }
     };

@@ -53,9 +53,7 @@ impl By {
             Self::Task => row.task_id.clone(),
             Self::Model => row.model.clone(),
             Self::Agent => row.agent.clone(),
-            Self::Tag(key) => {
-                row.tags.iter().rev().find(|(k, _)| **k == **key).map(|(_, v)| v.clone())
-            }
+            Self::Tag(key) => row.tag(key).map(Into::into),
         }
     }
 }

@@ -2,8 +2,9 @@
 //!
 //! Owns the mapping. Its models forbid keys that they do not know, and have no place for outcomes,
 //! errors and retries: those go to `extra.agenteval`, of the run and of each step, in the words of the
-//! native form. Other readers of ATIF keep that and do not read it; ours makes the same run of it. A turn of the model is a step with the calls that follow it; a call
-//! without a turn, or with tokens of its own, is a step by itself.
+//! native form. Other readers of ATIF keep that and do not read it; ours makes the same run of it. A turn
+//! of the model is a step with the calls that follow it; a call without a turn, or with tokens of its
+//! own, is a step by itself.
 
 use std::collections::HashSet;
 
@@ -94,7 +95,8 @@ fn steps<'s, 'a>(run: &'s Trajectory<'a>) -> Vec<Step<'s, 'a>> {
         };
         let recorded = attempt.request_id.as_deref().map(str::to_owned);
         let mut id = recorded.unwrap_or_else(|| format!("call-{}", nth + 1));
-        if step.ids.contains(&id) {
+        // A recorded id may look like one of these.
+        while step.ids.contains(&id) {
             id = format!("{id}#{}", nth + 1);
         }
         step.ids.insert(id.clone());
@@ -312,6 +314,10 @@ mod tests {
             turn,
             call("a", r#"{"arguments":"x","result":[1, 2]}"#),
             call("a", r#"{"input":{"k": 1}}"#),
+            call("b#5", "{}"),
+            call("b", "{}"),
+            call("b", "{}"),
+            call("b#5", "{}"),
         ];
         let line = atif(&Trajectory { attempts, ..Trajectory::default() }, None);
         let json: serde_json::Value = serde_json::from_str(&line).unwrap_or_default();
@@ -319,6 +325,8 @@ mod tests {
         assert_eq!(step["tool_calls"][0]["arguments"]["input"], "x", "{line}");
         assert_eq!(step["tool_calls"][1]["tool_call_id"], "a#3");
         assert_eq!(step["tool_calls"][1]["arguments"]["k"], 1);
+        let ids: Vec<_> = (2..6).map(|at| step["tool_calls"][at]["tool_call_id"].clone()).collect();
+        assert_eq!(ids, ["b#5", "b", "b#6", "b#5#7"]);
         assert_eq!(step["observation"]["results"][0]["content"], "[1,2]");
         assert!(json["steps"][1].is_null() && json["session_id"] == "0-0");
     }

@@ -7,7 +7,7 @@ use super::{Attribution, RunFacts};
 use crate::evaluate::RunRow;
 use crate::stats::wilson;
 
-/// The tags that hold the labelled step (from 0, as a record of the run) and agent.
+/// The tag that holds the labelled step: a record of the run, from 0.
 pub const STEP_LABEL: &str = "mistake_step";
 /// The tag that holds the labelled agent.
 pub const AGENT_LABEL: &str = "mistake_agent";
@@ -73,12 +73,9 @@ pub fn score_labels(
     facts: &[RunFacts],
     attribution: &Attribution,
 ) -> Option<LabelScore> {
-    let tag = |row: &RunRow, name: &str| {
-        row.tags.iter().find(|(key, _)| &**key == name).map(|(_, value)| value.to_string())
-    };
     let mut runs = Vec::new();
     for (at, (row, facts)) in (0..).zip(rows.iter().zip(facts)) {
-        let step = tag(row, STEP_LABEL).and_then(|text| text.trim().parse().ok());
+        let step = row.tag(STEP_LABEL).and_then(|text| text.trim().parse().ok());
         let Some(step) = step else { continue };
         // Turns are in the order of the runs.
         let turn = attribution.turns.binary_search_by_key(&at, |turn| turn.run).ok();
@@ -87,7 +84,7 @@ pub fn score_labels(
             facts.first_action.and_then(|step| facts.steps.iter().find(|s| s.position == step));
         runs.push(Labelled {
             run: at,
-            label: (step, tag(row, AGENT_LABEL)),
+            label: (step, row.tag(AGENT_LABEL).map(str::to_owned)),
             named: turn.map(|turn| (turn.record, turn.action.clone())),
             naive: first.map(|fact| (fact.record, fact.label.to_string())),
         });

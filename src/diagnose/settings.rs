@@ -13,7 +13,7 @@ const VERBS: [&str; 8] =
 /// What the config says of one rule.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct RuleSetting {
-    /// Whether it is asked at all; `None` leaves it on.
+    /// Whether it is left out.
     pub off: bool,
     /// How grave it is.
     pub grade: Option<Grade>,
@@ -28,10 +28,10 @@ pub struct Settings {
     pub rules: BTreeMap<String, RuleSetting>,
     /// Patterns for the names of tools with effects outside the run.
     pub side_effects: globset::GlobSet,
+    /// Whether the config names such tools; else the verbs that names begin with tell.
+    pub names_side_effects: bool,
     /// What tools promise to give; empty until [`with_schemas`](Self::with_schemas).
     pub tool_schemas: ToolSchemas,
-    /// Whether the config names them.
-    pub names_side_effects: bool,
     /// Whether evidence may show values of inputs and outputs.
     pub shows_content: bool,
     /// The config's limit of steps.

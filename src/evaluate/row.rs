@@ -218,6 +218,12 @@ impl RunRow {
         Self { task_id: Some(task_id.into()), outcome: Outcome::Failed, ..blank }
     }
 
+    /// The value of a label; the last of equal ones counts.
+    #[must_use]
+    pub fn tag(&self, name: &str) -> Option<&str> {
+        self.tags.iter().rev().find(|(key, _)| &**key == name).map(|(_, value)| &**value)
+    }
+
     /// Whether the run counts in completion rates and pass^k.
     #[must_use]
     pub fn counts_as_ended(&self) -> bool {

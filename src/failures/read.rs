@@ -129,32 +129,9 @@ impl KnownFailure {
             );
             return fail(at("id"), reason);
         }
-        let status = match (wire.status.as_str(), wire.until.as_deref()) {
-            ("new", None) => Status::New,
-            ("known", None) => Status::Known,
-            ("fixed", None) => Status::Fixed,
-            ("quarantined", Some(day)) => match Day::parse(day) {
-                Some(day) => Status::Quarantined(day),
-                None => {
-                    return fail(at("until"), "`until` is no day such as 2026-03-31".to_owned());
-                }
-            },
-            ("quarantined", None) => {
-                let reason = "a quarantine has an end: write `until`, a day such as 2026-03-31";
-                return fail(at("until"), reason.to_owned());
-            }
-            (word, Some(_)) if Status::WORDS.contains(&word) => {
-                let reason = format!("`until` belongs to a quarantine, and the status is `{word}`");
-                return fail(at("until"), reason);
-            }
-            (word, _) => {
-                let hint = nearest(word, Status::WORDS).map_or_else(
-                    || format!("known: {}", Status::WORDS.join(", ")),
-                    |near| format!("did you mean `{near}`?"),
-                );
-                let shown: String = word.chars().take(80).collect();
-                return fail(at("status"), format!("unknown status `{shown}`; {hint}"));
-            }
+        let status = match status(&wire.status, wire.until.as_deref()) {
+            Ok(status) => status,
+            Err((key, reason)) => return fail(at(key), reason),
         };
         let mut seen = Seen::default();
         for (key, text) in [("first_seen", &wire.first_seen), ("last_seen", &wire.last_seen)] {
@@ -213,6 +190,34 @@ impl From<StepWire> for ExcerptStep {
             message: wire.message,
             input: wire.input,
             output: wire.output,
+        }
+    }
+}
+
+/// The status of a file; else the key that is wrong, and why.
+fn status(word: &str, until: Option<&str>) -> Result<Status, (&'static str, String)> {
+    match (word, until) {
+        ("new", None) => Ok(Status::New),
+        ("known", None) => Ok(Status::Known),
+        ("fixed", None) => Ok(Status::Fixed),
+        ("quarantined", Some(day)) => match Day::parse(day) {
+            Some(day) => Ok(Status::Quarantined(day)),
+            None => Err(("until", "`until` is no day such as 2026-03-31".to_owned())),
+        },
+        ("quarantined", None) => {
+            let reason = "a quarantine has an end: write `until`, a day such as 2026-03-31";
+            Err(("until", reason.to_owned()))
+        }
+        (word, Some(_)) if Status::WORDS.contains(&word) => {
+            Err(("until", format!("`until` belongs to a quarantine, and the status is `{word}`")))
+        }
+        (word, _) => {
+            let hint = nearest(word, Status::WORDS).map_or_else(
+                || format!("known: {}", Status::WORDS.join(", ")),
+                |near| format!("did you mean `{near}`?"),
+            );
+            let shown: String = word.chars().take(80).collect();
+            Err(("status", format!("unknown status `{shown}`; {hint}")))
         }
     }
 }

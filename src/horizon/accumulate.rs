@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use super::survival::Survival;
+use super::survival::{Survival, follow};
 use crate::evaluate::{Outcome, RunRow};
 use crate::metrics::{ByTask, LEVEL};
 use crate::stats::{
@@ -195,8 +195,8 @@ impl Accumulation {
     #[must_use]
     pub fn of(rows: &[&RunRow], steps: &[u32]) -> Self {
         let runs = follow(rows);
-        let followed: Vec<Followed> = runs.iter().map(|(one, _)| *one).collect();
-        let survival = Survival::of(rows);
+        let followed: Vec<Followed> = runs.iter().map(|(_, one)| *one).collect();
+        let survival = Survival::of_followed(rows, &runs);
         let geometric = geometric(&followed);
         let constancy = constancy(&followed);
         let weibull = Weibull::of(&followed);
@@ -224,9 +224,9 @@ impl Accumulation {
                 }
             })
             .collect();
-        let incidence =
-            aalen_johansen(&runs.iter().map(|(one, e)| (one.time, *e)).collect::<Vec<_>>());
-        let censored = censored(rows);
+        let ends: Vec<_> = runs.iter().map(|(row, one)| (one.time, ended(row))).collect();
+        let incidence = aalen_johansen(&ends);
+        let censored = censored(&runs);
         #[expect(clippy::cast_precision_loss, reason = "numbers of steps")]
         let if_cut_failed = geometric
             .map(|risk| (risk.fit.events + censored.total()) as f64 / risk.fit.exposure as f64);
@@ -244,39 +244,21 @@ impl Accumulation {
     }
 }
 
-/// Runs whose steps have a known order, to their first failed step or their end.
-fn follow(rows: &[&RunRow]) -> Vec<(Followed, Ended)> {
-    let mut ids: BTreeMap<&str, u32> = BTreeMap::new();
-    let mut clusters = 0;
-    let mut runs = Vec::new();
-    for row in rows.iter().filter(|row| row.mid.is_some() && row.steps > 0) {
-        let mut fresh = || {
-            clusters += 1;
-            clusters - 1
-        };
-        let cluster = match row.task_id.as_deref() {
-            Some(task) => *ids.entry(task).or_insert_with(&mut fresh),
-            None => fresh(),
-        };
-        let (time, ended) = match (row.first_failure, row.outcome) {
-            (Some(step), _) => (step, Ended::Failed),
-            (None, Outcome::OverLimit | Outcome::Unfinished | Outcome::Unknown) => {
-                (row.steps, Ended::Censored)
-            }
-            // An end without a failed step takes the run out of the risk, whatever it delivered.
-            (None, _) => (row.steps, Ended::Succeeded),
-        };
-        runs.push((Followed { time, event: ended == Ended::Failed, cluster }, ended));
+/// How a followed run left the risk.
+fn ended(row: &RunRow) -> Ended {
+    match row.outcome {
+        _ if row.first_failure.is_some() => Ended::Failed,
+        Outcome::OverLimit | Outcome::Unfinished | Outcome::Unknown => Ended::Censored,
+        // An end without a failed step takes the run out of the risk, whatever it delivered.
+        Outcome::Completed | Outcome::Failed | Outcome::Cancelled => Ended::Succeeded,
     }
-    runs
 }
 
 /// The followed runs that are right-censored, by why.
-fn censored(rows: &[&RunRow]) -> Censored {
+fn censored(runs: &[(&RunRow, Followed)]) -> Censored {
     let mut censored = Censored::default();
-    for row in rows.iter().filter(|row| row.mid.is_some() && row.steps > 0) {
+    for (row, _) in runs.iter().filter(|(_, one)| !one.event) {
         match row.outcome {
-            _ if row.first_failure.is_some() => {}
             Outcome::OverLimit => {
                 let limit = row.limit.map_or("unknown limit", |limit| limit.name());
                 *censored.limits.entry(limit).or_default() += 1;

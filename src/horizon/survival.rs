@@ -59,30 +59,15 @@ impl Survival {
     /// Follows every run whose steps have a known order.
     #[must_use]
     pub fn of(rows: &[&RunRow]) -> Self {
-        let mut ids: BTreeMap<&str, u32> = BTreeMap::new();
-        let mut tasks = 0;
-        let mut followed = Vec::with_capacity(rows.len());
-        let mut cut = 0;
-        for row in rows {
-            if row.mid.is_none() || row.steps == 0 {
-                continue;
-            }
-            let mut fresh = || {
-                tasks += 1;
-                tasks - 1
-            };
-            let cluster = match row.task_id.as_deref() {
-                Some(task) => *ids.entry(task).or_insert_with(&mut fresh),
-                None => fresh(),
-            };
-            let (time, event) = match row.first_failure {
-                Some(step) => (step, true),
-                None => (row.steps, false),
-            };
-            let open = matches!(row.outcome, Outcome::OverLimit | Outcome::Unfinished);
-            cut += u64::from(!event && open);
-            followed.push(Followed { time, event, cluster });
-        }
+        Self::of_followed(rows, &follow(rows))
+    }
+
+    /// The same, of runs that are followed already.
+    pub(super) fn of_followed(rows: &[&RunRow], runs: &[(&RunRow, Followed)]) -> Self {
+        let followed: Vec<Followed> = runs.iter().map(|(_, one)| *one).collect();
+        let tasks = followed.iter().map(|one| one.cluster + 1).max().unwrap_or(0);
+        let open = |outcome| matches!(outcome, Outcome::OverLimit | Outcome::Unfinished);
+        let cut = runs.iter().filter(|(row, one)| !one.event && open(row.outcome)).count() as u64;
         let table = kaplan_meier(&followed, LEVEL);
         let last = table.last().map_or(0, |step| step.time);
         Self {
@@ -104,6 +89,27 @@ impl Survival {
     pub fn at_risk(&self, step: u32) -> u64 {
         at_risk(&self.table, step)
     }
+}
+
+/// Runs whose steps have a known order, each to its first failed step or its last one; tasks are
+/// numbered from 0, and a run without one is its own.
+pub(super) fn follow<'r>(rows: &[&'r RunRow]) -> Vec<(&'r RunRow, Followed)> {
+    let mut ids: BTreeMap<&str, u32> = BTreeMap::new();
+    let mut tasks = 0;
+    let mut followed = Vec::with_capacity(rows.len());
+    for row in rows.iter().filter(|row| row.mid.is_some() && row.steps > 0) {
+        let mut fresh = || {
+            tasks += 1;
+            tasks - 1
+        };
+        let cluster = match row.task_id.as_deref() {
+            Some(task) => *ids.entry(task).or_insert_with(&mut fresh),
+            None => fresh(),
+        };
+        let time = row.first_failure.unwrap_or(row.steps);
+        followed.push((*row, Followed { time, event: row.first_failure.is_some(), cluster }));
+    }
+    followed
 }
 
 /// What the number of tasks alone says of a share of 1.

@@ -73,17 +73,13 @@ pub fn time_horizons(
     agents.into_iter().map(|(name, rows)| agent(name, &rows, shares, settings)).collect()
 }
 
-fn tag<'r>(row: &'r RunRow, name: &str) -> Option<&'r str> {
-    row.tags.iter().find(|(key, _)| &**key == name).map(|(_, value)| &**value)
-}
-
 fn agent(name: &str, rows: &[&RunRow], shares: &[f64], settings: HorizonSettings) -> AgentHorizon {
     let mut families: BTreeMap<&str, u32> = BTreeMap::new();
     let mut tasks: BTreeMap<&str, Task> = BTreeMap::new();
     let mut next = 0;
     let (mut without_length, mut without_task, mut without_outcome) = (0, 0, 0);
     for row in rows {
-        let minutes = tag(row, MINUTES).and_then(|text| text.trim().parse::<f64>().ok());
+        let minutes = row.tag(MINUTES).and_then(|text| text.trim().parse::<f64>().ok());
         let minutes = minutes.filter(|minutes| minutes.is_finite() && *minutes > 0.0);
         let Some(minutes) = minutes else {
             without_length += 1;
@@ -103,7 +99,7 @@ fn agent(name: &str, rows: &[&RunRow], shares: &[f64], settings: HorizonSettings
                 next - 1
             };
             // A task without a family is a family of its own.
-            let family = match tag(row, FAMILY) {
+            let family = match row.tag(FAMILY) {
                 Some(family) => *families.entry(family).or_insert_with(&mut fresh),
                 None => fresh(),
             };

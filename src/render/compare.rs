@@ -13,10 +13,10 @@ use super::gate::{broken, more, named, twice};
 use super::json::rounded;
 use super::mask::mask;
 use super::number::count;
-use super::report::{Ordered, WarningWire, better, unit};
+use super::report::{Ordered, WarningWire};
 use super::sides_json::{
-    BrokenWire, EndsWire, ErrorTypesWire, MixWire, PairingWire, RatioWire, SidesWire, broken_wire,
-    ends, errors_wire, mix_wire, p_wire, pairing_wire, ratio_wire,
+    BrokenWire, EndsWire, ErrorTypesWire, MeasuredWire, MixWire, PairingWire, broken_wire, ends,
+    errors_wire, measured_wire, mix_wire, p_wire, pairing_wire,
 };
 use crate::compare::{ComparedMetric, Comparison, ErrorChanges, ErrorSignature, Mode};
 
@@ -70,15 +70,8 @@ struct ComparedWire {
     test: Option<&'static str>,
     /// Why something is missing.
     reason: Option<String>,
-    unit: &'static str,
-    better: Option<&'static str>,
-    /// Second over first, where geometric means are compared.
-    ratio: Option<RatioWire>,
-    /// The k of pass^k and pass@k: the largest that every task allows on both sides.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    k: Option<u64>,
-    tasks: SidesWire<usize>,
-    runs: SidesWire<usize>,
+    #[serde(flatten)]
+    measured: MeasuredWire,
 }
 
 /// The comparison for JSON.
@@ -108,7 +101,6 @@ pub fn comparison_wire(
 fn compared_wire(one: &ComparedMetric) -> ComparedWire {
     let evidence = &one.evidence;
     let round = |value| rounded(value, decimals(one.metric));
-    let info = one.metric.info();
     let (ci, narrow) = ends(one.metric, evidence);
     ComparedWire {
         a: round(evidence.baseline),
@@ -120,12 +112,7 @@ fn compared_wire(one: &ComparedMetric) -> ComparedWire {
         distinguishable: one.distinguishable,
         test: Some(evidence.test).filter(|test| !test.is_empty()),
         reason: evidence.reason.clone().or(narrow),
-        unit: unit(info.unit),
-        better: better(info.better),
-        ratio: ratio_wire(evidence),
-        k: evidence.k,
-        tasks: evidence.tasks.into(),
-        runs: evidence.runs.into(),
+        measured: measured_wire(one.metric, evidence),
     }
 }
 

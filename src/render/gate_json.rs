@@ -11,10 +11,10 @@ use super::finding::{Finding, Grave, Rule, findings, held_wire, sentence};
 use super::gate::GateContext;
 use super::json::rounded;
 use super::mask::mask;
-use super::report::{Ordered, ThresholdWire, WarningWire, better, unit};
+use super::report::{Ordered, ThresholdWire, WarningWire};
 use super::sides_json::{
-    BrokenWire, EndsWire, ErrorTypesWire, MixWire, PairingWire, RatioWire, SidesWire, broken_wire,
-    ends, errors_wire, fallen_wire, mix_wire, p_wire, pairing_wire, ratio_wire,
+    BrokenWire, EndsWire, ErrorTypesWire, MeasuredWire, MixWire, PairingWire, broken_wire, ends,
+    errors_wire, fallen_wire, measured_wire, mix_wire, p_wire, pairing_wire,
 };
 use crate::compare::{Gate, GatedMetric, MoreTrials, Needed, Shows, Verdict};
 
@@ -105,17 +105,8 @@ struct GatedWire {
     needed: Option<NeededWire>,
     /// Why something is missing.
     reason: Option<String>,
-    unit: &'static str,
-    better: Option<&'static str>,
-    /// Candidate over baseline, where geometric means are compared.
-    ratio: Option<RatioWire>,
-    /// The k of pass^k and pass@k: the largest that every task allows on both sides.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    k: Option<u64>,
-    /// Tasks that are compared.
-    tasks: SidesWire<usize>,
-    /// Runs that are compared, lost ones among them.
-    runs: SidesWire<usize>,
+    #[serde(flatten)]
+    measured: MeasuredWire,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
@@ -203,7 +194,6 @@ fn reasons(gate: &Gate) -> Vec<String> {
 fn gated_wire(gated: &GatedMetric, gate: &Gate) -> GatedWire {
     let evidence = &gated.evidence;
     let round = |value| rounded(value, decimals(gated.metric));
-    let info = gated.metric.info();
     let (ci, narrow) = ends(gated.metric, evidence);
     GatedWire {
         baseline: round(evidence.baseline),
@@ -226,12 +216,7 @@ fn gated_wire(gated: &GatedMetric, gate: &Gate) -> GatedWire {
         detectable: round(gated.detectable),
         needed: gated.needed.as_ref().map(needed_wire),
         reason: gated.reason.clone().or(narrow),
-        unit: unit(info.unit),
-        better: better(info.better),
-        ratio: ratio_wire(evidence),
-        k: evidence.k,
-        tasks: evidence.tasks.into(),
-        runs: evidence.runs.into(),
+        measured: measured_wire(gated.metric, evidence),
     }
 }
 

@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::figures::decimals;
 use super::json::rounded;
 use super::mask::mask;
+use super::report::{better, unit};
 use crate::compare::{
     BrokenTask, ErrorChanges, ErrorSignature, Evidence, FallenTask, Mode, PairingSummary,
 };
@@ -72,9 +73,25 @@ pub(super) struct EndsWire {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
-pub(super) struct RatioWire {
+struct RatioWire {
     value: f64,
     ci: Option<EndsWire>,
+}
+
+/// What is compared of a figure, and over how much.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub(super) struct MeasuredWire {
+    unit: &'static str,
+    better: Option<&'static str>,
+    /// Candidate over baseline (second over first), where geometric means are compared.
+    ratio: Option<RatioWire>,
+    /// The k of pass^k and pass@k: the largest that every task allows on both sides.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    k: Option<u64>,
+    /// Tasks that are compared.
+    tasks: SidesWire<usize>,
+    /// Runs that are compared, lost ones among them.
+    runs: SidesWire<usize>,
 }
 
 /// A task that is broken, or fell.
@@ -166,8 +183,21 @@ fn interval_wire((low, high): (f64, f64), digits: usize) -> Option<EndsWire> {
     (low < high).then_some(EndsWire { level: LEVEL, low, high })
 }
 
+/// What is compared of a figure, for JSON.
+pub(super) fn measured_wire(metric: &Metric, evidence: &Evidence) -> MeasuredWire {
+    let info = metric.info();
+    MeasuredWire {
+        unit: unit(info.unit),
+        better: better(info.better),
+        ratio: ratio_wire(evidence),
+        k: evidence.k,
+        tasks: evidence.tasks.into(),
+        runs: evidence.runs.into(),
+    }
+}
+
 /// Candidate over baseline, for JSON.
-pub(super) fn ratio_wire(evidence: &Evidence) -> Option<RatioWire> {
+fn ratio_wire(evidence: &Evidence) -> Option<RatioWire> {
     let (ratio, interval) = evidence.ratio?;
     let ci = interval.and_then(|interval| interval_wire(interval, 6));
     Some(RatioWire { value: rounded(Some(ratio), 6)?, ci })
