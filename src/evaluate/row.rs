@@ -236,3 +236,17 @@ impl RunRow {
         self.outcome == Outcome::Completed
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RunRow;
+
+    #[test]
+    fn the_last_of_equal_labels_counts() {
+        let tags = [("team", "post"), ("team", "mail"), ("lang", "de")];
+        let tags = tags.map(|(key, value)| (key.into(), value.into())).into();
+        let row = RunRow { tags, ..RunRow::lost("t") };
+        assert_eq!((row.tag("team"), row.tag("lang")), (Some("mail"), Some("de")));
+        assert_eq!(row.tag("te"), None);
+    }
+}
