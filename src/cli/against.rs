@@ -7,6 +7,7 @@ use super::collect::Collector;
 use super::runs::{self, Loaded, Set, Warning};
 use super::{Failure, baseline, complain};
 use crate::baseline::{Baseline, ConfigDifference, Judging, masked_row};
+use crate::compare::Notice;
 use crate::evaluate::{Judge, JudgeState, RunRow};
 use crate::model::Trajectory;
 
@@ -135,4 +136,16 @@ pub(crate) fn same_judging(
         place: String::new(),
         withheld: None,
     }])
+}
+
+impl From<&Notice> for Warning {
+    fn from(notice: &Notice) -> Self {
+        Self {
+            code: notice.code.to_owned(),
+            message: notice.message.clone(),
+            count: notice.count,
+            place: String::new(),
+            withheld: None,
+        }
+    }
 }

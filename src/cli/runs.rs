@@ -7,7 +7,6 @@ use std::sync::Arc;
 use super::args::{Global, Output, Reading};
 use super::each::{Each, Seen};
 use super::{Failure, complain};
-use crate::compare::Notice;
 use crate::config::{EvalConfig, Mapping, Plan};
 use crate::evaluate::{Judge, JudgeState, Notes, RunRow};
 use crate::expr::Finding;
@@ -24,18 +23,6 @@ pub(crate) struct Warning {
     pub(crate) place: String,
     /// The message without values of traces, where they stand otherwise than in quotes.
     pub(crate) withheld: Option<String>,
-}
-
-impl From<&Notice> for Warning {
-    fn from(notice: &Notice) -> Self {
-        Self {
-            code: notice.code.to_owned(),
-            message: notice.message.clone(),
-            count: notice.count,
-            place: String::new(),
-            withheld: None,
-        }
-    }
 }
 
 /// A config, and where it is from.

@@ -139,7 +139,6 @@ struct Used<'r> {
     fold: usize,
 }
 
-#[expect(clippy::cast_precision_loss, reason = "numbers of runs")]
 fn budget(rows: &[&RunRow], amount: Amount, quantile: f64) -> Option<Budget> {
     let mut folds: BTreeMap<&str, usize> = BTreeMap::new();
     let mut next = 0;

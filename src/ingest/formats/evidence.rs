@@ -130,9 +130,31 @@ pub(crate) fn exception_class(text: &str) -> Option<&str> {
         .then_some(class)
 }
 
+/// Longest last line of a result in which an exit code is looked for; a longer one is prose.
+const LAST_LINE: usize = 200;
+
+/// A failure that only the result tells: a flag in its JSON, or an exit code other than 0 in its last line.
+pub(crate) fn hidden_error(result: &str) -> Option<ErrorInfo<'static>> {
+    flagged_error(result).or_else(|| {
+        let last = result.trim_end().rsplit('\n').next().filter(|line| line.len() <= LAST_LINE)?;
+        exit_error(exit_code(last)?, Some(Cow::Owned(last.to_owned())))
+    })
+}
+
+/// The error of a result that is marked as failed: its class and its text, if it has one.
+pub(crate) fn told_error<'a>(result: Option<Cow<'a, str>>, origin: ErrorOrigin) -> ErrorInfo<'a> {
+    let kind = result.as_deref().and_then(exception_class).map(str::to_owned);
+    ErrorInfo {
+        kind: kind.map(Cow::Owned),
+        message: result.filter(|text| !text.is_empty()),
+        origin,
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{exception_class, exit_code, flagged_error};
+    use super::{exception_class, exit_code, flagged_error, hidden_error};
+    use crate::model::ErrorOrigin;
 
     #[test]
     fn a_flag_in_the_result_is_an_error_and_other_json_is_not() {
@@ -175,5 +197,17 @@ mod tests {
         assert_eq!(exception_class("Error: no such tool"), None);
         assert_eq!(exception_class("Errors happen: often"), None);
         assert_eq!(exception_class(""), None);
+    }
+
+    #[test]
+    fn an_exit_code_is_read_from_the_last_line_alone() {
+        let origin = |text: &str| hidden_error(text).map(|error| error.origin);
+        assert_eq!(
+            origin("no such file\n[Command failed with exit code 2]"),
+            Some(ErrorOrigin::ExitCode)
+        );
+        assert_eq!(origin("exit code 1 means failure\nsee the manual"), None);
+        assert_eq!(origin("fine\n[Command succeeded with exit code 0]"), None);
+        assert_eq!(origin(r#"{"isError":true}"#), Some(ErrorOrigin::Flag));
     }
 }

@@ -9,9 +9,10 @@ use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 
+use super::evidence::{hidden_error, told_error};
 use super::message_dumps::{
-    Dialect, Ids, List, Listed, MessageLists, delivered, first_element, hidden_error, opens_with,
-    tell_repeated, tell_unreadable, told_error, words,
+    Dialect, Ids, List, Listed, MessageLists, delivered, first_element, opens_with, tell_repeated,
+    tell_unreadable, words,
 };
 use super::raw::{amount, label, raw_fields, read, text};
 use super::transcript::{Answer, Call, Transcript, Turn};

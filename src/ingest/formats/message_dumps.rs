@@ -12,10 +12,10 @@ use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use super::raw::{amount, object, offset_in, quoted, raw_fields, read, text};
-use super::{Assembler, Fate, Parsed, Record, Refusal, evidence, kept};
+use super::{Assembler, Fate, Parsed, Record, Refusal, kept};
 use crate::config::ReadOptions;
 use crate::ingest::scan::{end_of_value, find_arrays};
-use crate::model::{ErrorInfo, ErrorOrigin, Final, Issue, Place, Tokens, Trajectory, input_hash};
+use crate::model::{Final, Issue, Place, Tokens, Trajectory, input_hash};
 
 /// How one format's lists are told and read.
 #[derive(Clone, Copy)]
@@ -317,27 +317,6 @@ fn block_of(raw: &RawValue) -> Option<Block<'_>> {
     raw.get().starts_with('{').then(|| read(raw)).flatten()
 }
 
-/// Longest last line of a result in which an exit code is looked for; a longer one is prose.
-const LAST_LINE: usize = 200;
-
-/// A failure that only the result tells: a flag in its JSON, or an exit code other than 0 in its last line.
-pub(crate) fn hidden_error(result: &str) -> Option<ErrorInfo<'static>> {
-    evidence::flagged_error(result).or_else(|| {
-        let last = result.trim_end().rsplit('\n').next().filter(|line| line.len() <= LAST_LINE)?;
-        evidence::exit_error(evidence::exit_code(last)?, Some(Cow::Owned(last.to_owned())))
-    })
-}
-
-/// The error of a result that is marked as failed: its class and its text, if it has one.
-pub(crate) fn told_error<'a>(result: Option<Cow<'a, str>>, origin: ErrorOrigin) -> ErrorInfo<'a> {
-    let kind = result.as_deref().and_then(evidence::exception_class).map(str::to_owned);
-    ErrorInfo {
-        kind: kind.map(Cow::Owned),
-        message: result.filter(|text| !text.is_empty()),
-        origin,
-    }
-}
-
 /// The hash of an id.
 pub(crate) fn id_hash(id: &str) -> u64 {
     // No id reads as `null`, which alone has no hash.
@@ -370,8 +349,7 @@ pub(crate) fn tell_unreadable(count: u64, place: Place, issues: &mut Vec<Issue>)
 
 #[cfg(test)]
 mod tests {
-    use super::{first_element, hidden_error, words};
-    use crate::model::ErrorOrigin;
+    use super::{first_element, words};
 
     #[test]
     fn the_first_element_is_found_in_every_wrapping() {
@@ -383,18 +361,6 @@ mod tests {
         assert_eq!(found(r#"{"x":[3],"messages":[{"a":"]"}]}"#).as_deref(), Some(r#"{"a":"]"}"#));
         assert_eq!(found(r#"{"messages":[{"a":"cut"#).as_deref(), Some(r#"{"a":"cut"#));
         assert_eq!(found("7"), None);
-    }
-
-    #[test]
-    fn an_exit_code_is_read_from_the_last_line_alone() {
-        let origin = |text: &str| hidden_error(text).map(|error| error.origin);
-        assert_eq!(
-            origin("no such file\n[Command failed with exit code 2]"),
-            Some(ErrorOrigin::ExitCode)
-        );
-        assert_eq!(origin("exit code 1 means failure\nsee the manual"), None);
-        assert_eq!(origin("fine\n[Command succeeded with exit code 0]"), None);
-        assert_eq!(origin(r#"{"isError":true}"#), Some(ErrorOrigin::Flag));
     }
 
     #[test]

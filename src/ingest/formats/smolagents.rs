@@ -8,9 +8,10 @@ use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 
+use super::evidence::hidden_error;
 use super::message_dumps::{
-    self, Dialect, List, Listed, MessageLists, arguments, first_element, hidden_error, id_hash,
-    tell_unreadable, words,
+    self, Dialect, List, Listed, MessageLists, arguments, first_element, id_hash, tell_unreadable,
+    words,
 };
 use super::raw::{is_true, label, object, quoted, raw_fields, read, stamp, text};
 use super::transcript::{Answer, Call, Transcript, Turn};

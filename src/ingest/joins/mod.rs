@@ -10,6 +10,7 @@
 //! All files are known before the first run is completed, and what is counted does not depend on
 //! the order of runs, so that threads change nothing.
 
+mod fill;
 mod meant;
 mod second_pass;
 mod told;
@@ -23,7 +24,7 @@ pub(super) use second_pass::{Again, Deferred, may_be_of_trial};
 
 use self::meant::{Lies, Spoken};
 use super::formats::sidecars::{Head, Said, Sidecar, Whose, joins};
-use crate::model::{EndRule, Final, Place, Trajectory};
+use crate::model::{Place, Trajectory};
 
 /// One thing that a file says of one run.
 struct Known {
@@ -329,7 +330,7 @@ impl Joins {
                 continue;
             }
             let outcome = run.success.is_none() && run.scores.is_empty();
-            apply(&known.head, run);
+            fill::fill(&known.head, run);
             known.taken.store(true, Ordering::Relaxed);
             if outcome && known.head.verdict().is_some() {
                 known.joined.fetch_add(1, Ordering::Relaxed);
@@ -393,60 +394,4 @@ fn is_agents(folder: &Path, trial: &Path) -> bool {
 fn named_by_task(path: &Path, run: &Trajectory<'_>) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     run.task_id.as_deref().is_none_or(|task| name.starts_with(task))
-}
-
-/// Fills what the run does not say itself.
-fn apply(head: &Head, run: &mut Trajectory<'_>) {
-    let adds = &head.adds;
-    if run.success.is_none() && run.scores.is_empty() {
-        run.success = adds.success;
-        run.scores.extend(adds.scores.iter().cloned());
-        // What was evaluated did end, whatever the trajectory forgot to say.
-        if head.verdict().is_some() && run.end_rule == Some(EndRule::Unfinished) {
-            run.end_rule = None;
-        }
-        deliver(&head.delivers, run);
-    }
-    macro_rules! fill {
-        ($($field:ident),+) => {
-            $(if run.$field.is_none() { run.$field.clone_from(&adds.$field); })+
-        };
-    }
-    fill!(task_id, trial, agent, model, status, end_reason, end_rule, started_at, ended_at);
-    if run.tokens.is_none() && run.attempts.iter().all(|attempt| attempt.tokens.is_none()) {
-        run.tokens = adds.tokens;
-    }
-    if run.cost_usd.is_none() && run.attempts.iter().all(|attempt| attempt.cost_usd.is_none()) {
-        run.cost_usd = adds.cost_usd;
-    }
-    for (key, value) in &adds.tags {
-        if run.tags.iter().all(|(known, _)| known != key) {
-            run.tags.push((key.clone(), value.clone()));
-        }
-    }
-}
-
-/// Adds to the run's `final` what it does not have.
-fn deliver(members: &[(&'static str, String)], run: &mut Trajectory<'_>) {
-    let before = match &run.final_output {
-        Final::Missing => "{}",
-        Final::Json(text) => text.trim(),
-    };
-    let Some(inside) = before.strip_prefix('{').and_then(|text| text.strip_suffix('}')) else {
-        return;
-    };
-    let has = crate::ingest::scan::top_keys(before.as_bytes());
-    let mut json = String::from("{");
-    for (key, value) in members.iter().filter(|(key, _)| has.iter().all(|have| have != key)) {
-        if json.len() > 1 {
-            json.push(',');
-        }
-        json.push_str(&format!("\"{key}\":{value}"));
-    }
-    if json.len() > 1 && !inside.trim().is_empty() {
-        json.push(',');
-    }
-    json.push_str(inside);
-    json.push('}');
-    run.final_output = Final::Json(json.into());
 }

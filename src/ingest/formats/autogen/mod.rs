@@ -11,9 +11,10 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::value::RawValue;
 
+use super::evidence::{hidden_error, told_error};
 use super::message_dumps::{
-    self, Dialect, Ids, List, Listed, MessageLists, arguments, delivered, hidden_error, id_hash,
-    opens_with, tell_repeated, tell_unreadable, told_error, words,
+    self, Dialect, Ids, List, Listed, MessageLists, arguments, delivered, id_hash, opens_with,
+    tell_repeated, tell_unreadable, words,
 };
 use super::raw::{is_true, label, read, stamp, text};
 use super::transcript::{Answer, Call, Transcript, Turn};

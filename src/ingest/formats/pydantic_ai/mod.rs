@@ -13,9 +13,10 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::value::RawValue;
 
+use super::evidence::{hidden_error, told_error};
 use super::message_dumps::{
-    Dialect, List, Listed, MessageLists, arguments, delivered, hidden_error, id_hash, opens_with,
-    tell_unreadable, told_error, words,
+    Dialect, List, Listed, MessageLists, arguments, delivered, id_hash, opens_with,
+    tell_unreadable, words,
 };
 use super::raw::{label, number, read, stamp, text};
 use super::transcript::{Answer, Call, Transcript, Turn};
