@@ -10,6 +10,7 @@ pub mod compare;
 pub mod config;
 pub mod convert;
 pub mod diagnose;
+pub mod drafts;
 pub mod evaluate;
 pub mod exit;
 pub mod expr;

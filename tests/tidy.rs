@@ -12,6 +12,7 @@ use regex::Regex;
 const ARROWS: &[(&str, &[&str])] = &[
     ("model", &[]),
     ("stats", &[]),
+    ("drafts", &[]),
     ("expr", &["model"]),
     ("config", &["model", "expr"]),
     ("ingest", &["model", "config"]),
@@ -22,7 +23,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("compare", &["baseline", "metrics", "evaluate", "stats", "config", "model"]),
     ("diagnose", &["metrics", "evaluate", "stats", "config", "model"]),
     ("horizon", &["metrics", "evaluate", "stats", "config", "model"]),
-    ("failures", &["metrics", "evaluate", "stats", "config", "model"]),
+    ("failures", &["metrics", "evaluate", "stats", "config", "model", "drafts"]),
     ("review", &["metrics", "evaluate", "stats", "config", "model"]),
     ("table", &["evaluate", "metrics", "model"]),
     ("render", RESULTS),

@@ -16,6 +16,7 @@ use crate::baseline::{Baseline, ConfigFile, FOLDER, Origin, Store};
 use crate::compare::{Gate, GateOptions};
 use crate::config::EvalConfig;
 use crate::diagnose::Settings;
+use crate::drafts;
 use crate::render::{GateContext, Stamp, gate_doc, markdown, text};
 use suite::{Side, traces};
 
@@ -50,7 +51,7 @@ pub(super) fn run(args: &Demo, global: &Global) -> Outcome {
             folder
         }
         None => {
-            temporary = tempfile::tempdir()
+            temporary = drafts::folder(&std::env::temp_dir())
                 .map_err(|error| Failure::usage(format!("cannot make a folder: {error}")))?;
             temporary.path()
         }

@@ -102,23 +102,32 @@ pub fn main() -> Status {
     let args = match Args::try_parse() {
         Ok(args) => args,
         Err(error) => {
-            let status = if error.use_stderr() { Status::Usage } else { Status::Done };
-            // A closed pipe cannot be told of to anyone.
-            drop(error.print());
-            return status;
+            let printed = error.print().and_then(|()| std::io::stdout().flush());
+            if error.use_stderr() {
+                return Status::Usage;
+            }
+            return match output::printed(printed) {
+                Ok(status) => status,
+                Err(failure) => told(&failure),
+            };
         }
     };
-    match std::panic::catch_unwind(|| dispatch(args)) {
+    let ended = std::panic::catch_unwind(|| dispatch(args));
+    crate::drafts::settle();
+    match ended {
         Ok(Ok(status)) => status,
-        Ok(Err(failure)) => {
-            // Rendered config errors bring their own head.
-            let message = failure.message.trim_end();
-            let head = if message.starts_with("error: ") { "" } else { "error: " };
-            complain(&format!("{head}{message}"));
-            failure.status
-        }
+        Ok(Err(failure)) => told(&failure),
         Err(_) => Status::Fault,
     }
+}
+
+/// Tells a failure on standard error.
+fn told(failure: &Failure) -> Status {
+    // Rendered config errors bring their own head.
+    let message = failure.message.trim_end();
+    let head = if message.starts_with("error: ") { "" } else { "error: " };
+    complain(&format!("{head}{message}"));
+    failure.status
 }
 
 /// Writes to standard error, without what could disturb a terminal: names of files and texts of

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::args::{ColorChoice, Form, Global, Output};
 use super::{Failure, Outcome};
+use crate::drafts::{self, DraftFile};
 use crate::exit::Status;
 use crate::render::{Doc, Style, markdown, text};
 
@@ -191,7 +192,12 @@ pub(crate) fn style(global: &Global) -> Style {
 /// Writes to standard output. A reader that has gone away is no error.
 pub(crate) fn print(content: &str) -> Outcome {
     let mut out = std::io::stdout().lock();
-    match out.write_all(content.as_bytes()).and_then(|()| out.flush()) {
+    printed(out.write_all(content.as_bytes()).and_then(|()| out.flush()))
+}
+
+/// How a command ends whose result went to standard output.
+pub(crate) fn printed(written: std::io::Result<()>) -> Outcome {
+    match written {
         Ok(()) => Ok(Status::Done),
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(Status::Done),
         Err(error) => Err(Failure::usage(format!("cannot write to standard output: {error}"))),
@@ -206,7 +212,15 @@ pub(crate) fn write_file(path: &Path, content: &[u8]) -> Result<(), Failure> {
 }
 
 fn cannot_write(path: &Path, error: std::io::Error) -> Failure {
-    Failure::usage(format!("cannot write {}: {error}", path.display()))
+    let folder = path.parent().filter(|_| error.kind() == ErrorKind::NotFound);
+    match folder.filter(|folder| !folder.as_os_str().is_empty() && !folder.exists()) {
+        Some(folder) => Failure::usage(format!(
+            "cannot write {}: there is no folder {}; make it first",
+            path.display(),
+            folder.display()
+        )),
+        None => Failure::usage(format!("cannot write {}: {error}", path.display())),
+    }
 }
 
 /// A file that is written whole or not at all: beside its place first, then moved there. Dropped
@@ -220,7 +234,7 @@ enum Place {
     /// A device or pipe is written to as it is.
     Direct(File),
     /// A new file, and what it becomes.
-    Beside(BufWriter<tempfile::NamedTempFile>, PathBuf),
+    Beside(BufWriter<DraftFile>, PathBuf),
 }
 
 impl Draft {
@@ -237,7 +251,7 @@ impl Draft {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
             _ => Path::new("."),
         };
-        let file = new_file(folder).map_err(fail)?;
+        let file = drafts::file(folder).map_err(fail)?;
         Ok(Self { path: path.to_owned(), to: Place::Beside(BufWriter::new(file), target) })
     }
 
@@ -251,10 +265,9 @@ impl Draft {
                 let file = file.into_inner().map_err(|error| fail(error.into_error()))?;
                 // A file that is there keeps its rights.
                 if let Ok(data) = target.metadata() {
-                    file.as_file().set_permissions(data.permissions()).map_err(fail)?;
+                    file.set_permissions(data.permissions()).map_err(fail)?;
                 }
-                file.persist(&target).map_err(|error| fail(error.error))?;
-                Ok(())
+                file.put(&target).map_err(fail)
             }
         }
     }
@@ -283,16 +296,4 @@ pub(crate) fn append_file(path: &Path, content: &str) -> Result<(), Failure> {
     let mut file =
         std::fs::OpenOptions::new().append(true).create(true).open(path).map_err(fail)?;
     file.write_all(content.as_bytes()).map_err(fail)
-}
-
-/// A new file with the rights that files usually have; temporary ones would be private.
-#[cfg(unix)]
-fn new_file(folder: &Path) -> std::io::Result<tempfile::NamedTempFile> {
-    use std::os::unix::fs::PermissionsExt;
-    tempfile::Builder::new().permissions(std::fs::Permissions::from_mode(0o666)).tempfile_in(folder)
-}
-
-#[cfg(not(unix))]
-fn new_file(folder: &Path) -> std::io::Result<tempfile::NamedTempFile> {
-    tempfile::NamedTempFile::new_in(folder)
 }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use super::failure::KnownFailure;
 use super::gather::Gathered;
 use super::{LibraryError, MOST_SIGNATURES};
+use crate::drafts;
 use crate::model::nearest;
 
 /// The library of a project, from the folder that has `.agenteval`.
@@ -239,15 +240,16 @@ impl Library {
             }
             inside(&entry.file, entry.bytes.is_empty())?;
             let fail = |error: std::io::Error| unusable(&entry.file, &error.to_string());
-            let mut file = new_file(&self.folder).map_err(fail)?;
+            let mut file = drafts::file(&self.folder).map_err(fail)?;
             file.write_all(&bytes).map_err(fail)?;
             if let Ok(data) = entry.file.metadata() {
-                file.as_file().set_permissions(data.permissions()).map_err(fail)?;
+                file.set_permissions(data.permissions()).map_err(fail)?;
             }
             let new = entry.bytes.is_empty();
             if new { &mut changes.new } else { &mut changes.changed }.push(id.clone());
-            ready.push((id.clone(), file.into_temp_path(), bytes));
+            ready.push((id.clone(), file.close(), bytes));
         }
+        let _together = drafts::together();
         // An editor or git knows nothing of a lock.
         for (id, ..) in &ready {
             self.entries.get(id).map_or(Ok(()), Entry::unchanged)?;
@@ -255,8 +257,7 @@ impl Library {
         for (id, file, bytes) in ready {
             let Some(entry) = self.entries.get_mut(&id) else { continue };
             entry.unchanged()?;
-            file.persist(&entry.file)
-                .map_err(|error| unusable(&entry.file, &error.error.to_string()))?;
+            file.put(&entry.file).map_err(|error| unusable(&entry.file, &error.to_string()))?;
             entry.bytes = bytes;
         }
         Ok(changes)
@@ -307,16 +308,4 @@ fn read(file: &Path) -> Result<Vec<u8>, LibraryError> {
         return Err(unusable(file, "it is larger than any file of a library; restore it"));
     }
     Ok(bytes)
-}
-
-/// A new file with the rights that files usually have; temporary ones would be private.
-#[cfg(unix)]
-fn new_file(folder: &Path) -> std::io::Result<tempfile::NamedTempFile> {
-    use std::os::unix::fs::PermissionsExt;
-    tempfile::Builder::new().permissions(fs::Permissions::from_mode(0o666)).tempfile_in(folder)
-}
-
-#[cfg(not(unix))]
-fn new_file(folder: &Path) -> std::io::Result<tempfile::NamedTempFile> {
-    tempfile::NamedTempFile::new_in(folder)
 }

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use super::super::Failure;
 use super::super::runs::Set;
 use super::moving::move_all;
+use crate::drafts::{self, DraftFolder};
 
 /// Bytes of an id that a file's name keeps: with its ending and a number it stays below the 255 that
 /// file systems take.
@@ -19,7 +20,7 @@ const LONGEST: usize = 180;
 pub(super) struct Folder {
     path: PathBuf,
     /// The folder of drafts, inside of the folder itself.
-    drafts: Option<tempfile::TempDir>,
+    drafts: Option<DraftFolder>,
     names: Vec<String>,
     taken: HashSet<String>,
     /// The next number of names that were wanted twice.
@@ -41,7 +42,7 @@ impl Folder {
     pub(super) fn put(&mut self, run_id: Option<&str>, line: &str) -> io::Result<()> {
         if self.drafts.is_none() {
             std::fs::create_dir_all(&self.path)?;
-            self.drafts = Some(tempfile::tempdir_in(&self.path)?);
+            self.drafts = Some(drafts::folder(&self.path)?);
         }
         let number = self.names.len() + 1;
         let stem = run_id.map(plain).filter(|name| !name.is_empty());

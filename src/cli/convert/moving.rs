@@ -7,6 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::super::Failure;
+use crate::drafts;
 
 /// A file that was moved to its place, and the copy of what stood there.
 struct Moved {
@@ -18,6 +19,7 @@ struct Moved {
 /// Moves each draft to its place. What stands there is kept until all are moved, so that a failure
 /// takes back what was moved already.
 pub(super) fn move_all(all: &[(PathBuf, PathBuf)], drafts: &Path) -> Result<(), Failure> {
+    let _together = drafts::together();
     let mut moved = Vec::with_capacity(all.len());
     for (nth, (draft, place)) in all.iter().enumerate() {
         let kept = drafts.join(format!("kept-{nth}"));

@@ -1,5 +1,7 @@
 //! The tables `runs` and `steps` as Parquet files.
 
+#[cfg(feature = "tables")]
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::super::args::{Convert, Form, Global, Output};
@@ -73,7 +75,7 @@ fn write(
     let cannot = |file: &Path, error: std::io::Error| {
         Failure::usage(format!("cannot write {}: {error}", file.display()))
     };
-    let drafts = tempfile::tempdir_in(parent).map_err(|error| match &args.file {
+    let drafts = crate::drafts::folder(parent).map_err(|error| match &args.file {
         Some(file) => cannot(file, error),
         None => nowhere(),
     })?;
@@ -83,10 +85,43 @@ fn write(
         let frame = if args.mask { frame.masked().map_err(fail)? } else { frame };
         let draft = drafts.path().join(name);
         let to = std::fs::File::create(&draft).map_err(|error| cannot(file, error))?;
-        frame.write_parquet(std::io::BufWriter::new(to)).map_err(fail)?;
+        let mut to = Told { to, error: None };
+        let mut buffer = std::io::BufWriter::new(&mut to);
+        let written = frame.write_parquet(&mut buffer);
+        let flushed = buffer.flush();
+        drop(buffer);
+        if let Some(error) = to.error {
+            return Err(cannot(file, error));
+        }
+        flushed.map_err(|error| cannot(file, error))?;
+        written.map_err(fail)?;
         all.push((draft, file.clone()));
     }
     move_all(&all, drafts.path())
+}
+
+/// A file that keeps why it could not be written: the library tells of its own form alone.
+#[cfg(feature = "tables")]
+struct Told {
+    to: std::fs::File,
+    error: Option<std::io::Error>,
+}
+
+#[cfg(feature = "tables")]
+impl Write for Told {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.to.write(bytes).map_err(|error| {
+            let again = std::io::Error::new(error.kind(), error.to_string());
+            if error.kind() != std::io::ErrorKind::Interrupted {
+                self.error = Some(error);
+            }
+            again
+        })
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.to.flush()
+    }
 }
 
 #[cfg(not(feature = "tables"))]
