@@ -5,7 +5,11 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use crate::evaluate::{ErrorCount, Limit, MidRun, Outcome, RunRow};
-use crate::model::{Place, RetrySource, Tokens, nearest};
+use crate::model::{MOST_AMOUNT, Place, RetrySource, Tokens, nearest};
+
+/// The most that a run of any length can have taken, in seconds, tokens or dollars: the figures of
+/// larger ones would leave the numbers.
+const MOST_SUM: f64 = MOST_AMOUNT * MOST_AMOUNT;
 
 /// A number in plain decimals, read back to the very same bits.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -430,6 +434,14 @@ impl RunWire<Box<str>> {
             if let Some(Decimal(amount)) = amount.filter(|amount| amount.0 < 0.0) {
                 return Err(format!("{name} is {amount}, below 0"));
             }
+            if amount.is_some_and(|amount| amount.0 > MOST_SUM) {
+                return Err(format!("{name} is more than any run can take"));
+            }
+        }
+        let parts = |t: &TokensWire| [t.input, t.cache_read, t.cache_write, t.output, t.unsplit];
+        let mut tokens = self.tokens.iter().flat_map(parts).flatten();
+        if tokens.any(|tokens| tokens.0.abs() > MOST_SUM) {
+            return Err("tokens are more than any run can take".to_owned());
         }
         Ok(())
     }

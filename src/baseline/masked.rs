@@ -36,11 +36,7 @@ pub fn masked_row(row: &RunRow) -> RunRow {
     row.step_types = step_types(&row.step_types);
     row.duration_seconds = row.duration_seconds.filter(|seconds| seconds.is_finite());
     row.cost_usd = row.cost_usd.filter(|cost| cost.is_finite());
-    row.tokens = row.tokens.filter(|tokens| {
-        let all =
-            [tokens.input, tokens.cache_read, tokens.cache_write, tokens.output, tokens.unsplit];
-        all.iter().all(|tokens| tokens.is_finite())
-    });
+    row.tokens = row.tokens.filter(|tokens| tokens.total().is_finite());
     row
 }
 

@@ -21,7 +21,7 @@ use folder::Folder;
 use lines::{Framing, Lines};
 
 /// Warnings of judging, which is not what a conversion is asked for.
-const OF_JUDGING: [&str; 9] = [
+const OF_JUDGING: [&str; 11] = [
     "unknown_status",
     "unknown_run_status",
     "unreadable_score",
@@ -31,6 +31,8 @@ const OF_JUDGING: [&str; 9] = [
     "mixed_time_zones",
     "unusable_duration",
     "unusable_cost",
+    "unusable_tokens",
+    "mapping_tells_no_failure",
 ];
 
 /// What is written.
@@ -142,6 +144,7 @@ fn target(args: &Convert) -> Result<Target, Failure> {
     let by_lines = ends(".ndjson") || ends(".jsonl");
     let is_folder = args.file.as_deref().is_some_and(|path| path.is_dir()) || ends("/");
     let wants = |lines: Framing| if by_lines { Framing::Lines } else { lines };
+    agree(args, &ends)?;
     let target = match args.to {
         Some(To::Atif) if is_folder => Target::AtifFolder,
         _ if is_folder => {
@@ -165,6 +168,30 @@ fn target(args: &Convert) -> Result<Target, Failure> {
         return Err(Failure::usage("Parquet does not go to standard output; name a file with -o"));
     }
     Ok(target)
+}
+
+/// Refuses a file whose name says one form while `--to` says another: whoever finds it later would
+/// be misled. Endings that name no form, and lines in a `.json`, are as the flag says.
+fn agree(args: &Convert, ends: &dyn Fn(&str) -> bool) -> Result<(), Failure> {
+    let (Some(file), Some(to)) = (&args.file, args.to) else { return Ok(()) };
+    let is_atif = [".atif.json", ".atif.ndjson", ".atif.jsonl"].iter().any(|ending| ends(ending));
+    let is_json = [".json", ".ndjson", ".jsonl"].iter().any(|ending| ends(ending));
+    let (name, flag) = match to {
+        To::Native | To::Ndjson | To::Parquet if is_atif => ("ATIF", to),
+        To::Native | To::Ndjson | To::Atif if ends(".parquet") => ("Parquet", to),
+        To::Parquet if is_json => ("JSON", to),
+        _ => return Ok(()),
+    };
+    let (flag, ending) = match flag {
+        To::Native => ("native", ".json"),
+        To::Ndjson => ("ndjson", ".ndjson"),
+        To::Atif => ("atif", ".atif.json"),
+        To::Parquet => ("parquet", ".parquet"),
+    };
+    Err(Failure::usage(format!(
+        "-o {}: this name says {name}, and --to {flag} another form; name a file that ends in {ending}, or take --to out",
+        file.display()
+    )))
 }
 
 fn nowhere() -> Failure {

@@ -1,17 +1,18 @@
 //! Reading and judging a set of runs, as several commands need it.
 
 use std::cmp::Reverse;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::args::{Global, Output, Reading};
 use super::each::{Each, Seen};
 use super::{Failure, complain};
-use crate::config::{EvalConfig, Mapping, Plan};
+use crate::config::{EvalConfig, MAX_PLAN, Mapping, Plan};
 use crate::evaluate::{Judge, JudgeState, Notes, RunRow};
 use crate::expr::Finding;
 use crate::ingest::{LeftOut, Tally, formats};
-use crate::model::Trajectory;
+use crate::model::{MOST_AMOUNT, Trajectory};
 use crate::render::mask;
 
 /// Warnings of one kind; `place` is where first.
@@ -109,7 +110,10 @@ pub(crate) fn read_texts<T: Send>(
 
 pub(crate) fn load_plan(path: &Path) -> Result<Arc<Plan>, Failure> {
     let name = path.display().to_string();
-    let text = std::fs::read_to_string(path)
+    let mut text = String::new();
+    // A device or pipe may have no end.
+    std::fs::File::open(path)
+        .and_then(|file| file.take(MAX_PLAN as u64 + 1).read_to_string(&mut text))
         .map_err(|error| Failure::usage(format!("cannot read the plan {name}: {error}")))?;
     Plan::from_yaml(&text, &name).map(Arc::new).map_err(|error| Failure::usage(error.to_string()))
 }
@@ -166,8 +170,15 @@ pub(super) fn note_warnings(notes: &Notes, tally: &Tally) -> Vec<Warning> {
         "mixed_time_zones" => {
             "times with and without a zone in one run: its duration is not known".to_owned()
         }
-        "unusable_duration" => "a duration below zero, or none at all, is not used".to_owned(),
-        "unusable_cost" => "a cost below zero, or none at all, is in no sum".to_owned(),
+        "unusable_duration" => {
+            format!("a duration below zero, beyond {MOST_AMOUNT} s, or none at all, is not used")
+        }
+        "unusable_cost" => {
+            format!("a cost below zero, beyond {MOST_AMOUNT} dollars, or none at all, is in no sum")
+        }
+        "unusable_tokens" => {
+            format!("tokens below zero, beyond {MOST_AMOUNT}, or none at all, are in no sum")
+        }
         _ => detail.to_owned(),
     };
     let mut warnings = Vec::new();

@@ -23,7 +23,7 @@ mod wire;
 pub use error::ConfigError;
 pub use mapping::{MAPPING_SCHEMA, Mapping, mapping_schema};
 pub use parse::MAX_CONFIG;
-pub use plan::{Plan, PlanError, PlanTask};
+pub use plan::{MAX_PLAN, Plan, PlanError, PlanTask};
 pub use schema::config_schema;
 pub use taxonomy::{Classified, Taxonomy};
 pub use used::{

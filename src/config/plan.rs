@@ -12,8 +12,8 @@ use serde_saphyr::Spanned;
 
 use crate::model::nearest;
 
-/// A plan names nodes; one above this size is another file given by mistake.
-const MAX_BYTES: usize = 4 << 20;
+/// Bytes of a plan, which names nodes; a file above this size was given by mistake.
+pub const MAX_PLAN: usize = 4 << 20;
 
 /// A plan: `workflow`, `description`, `tasks`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -78,9 +78,9 @@ impl Plan {
     /// that is there twice, and on a dependency that is unknown or goes in a circle.
     pub fn from_yaml(text: &str, name: &str) -> Result<Self, PlanError> {
         let fail = |line: u64, message: String| PlanError { name: name.to_owned(), line, message };
-        if text.len() > MAX_BYTES {
+        if text.len() > MAX_PLAN {
             let message =
-                format!("the plan has {} bytes, at most {MAX_BYTES} are read", text.len());
+                format!("the plan has {} bytes or more, at most {MAX_PLAN} are read", text.len());
             return Err(fail(0, message));
         }
         let options = serde_saphyr::options! {

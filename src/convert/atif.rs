@@ -197,11 +197,12 @@ fn metrics(object: &mut Object<'_>, attempt: &Attempt<'_>) {
         return;
     }
     let mut metrics = Object::open(object.key("metrics"));
-    if let Some(tokens) = attempt.tokens {
+    let tokens = attempt.tokens.filter(Tokens::usable);
+    if let Some(tokens) = tokens {
         counts(&mut metrics, tokens, ["prompt_tokens", "completion_tokens", "cached_tokens"]);
     }
     metrics.number("cost_usd", attempt.cost_usd.filter(|cost| cost.is_finite()));
-    extra_tokens(&mut metrics, attempt.tokens);
+    extra_tokens(&mut metrics, tokens);
     metrics.close();
 }
 
@@ -239,10 +240,10 @@ fn whole(number: f64) -> u64 {
 
 fn final_metrics(root: &mut Object<'_>, run: &Trajectory<'_>, steps: u64) {
     let mut tokens = None;
-    for more in run.attempts.iter().filter_map(|attempt| attempt.tokens) {
+    for more in run.attempts.iter().filter_map(|attempt| attempt.tokens).filter(Tokens::usable) {
         *tokens.get_or_insert_with(Tokens::default) += more;
     }
-    let tokens = tokens.or(run.tokens);
+    let tokens = tokens.or(run.tokens).filter(Tokens::usable);
     let mut cost = None;
     for more in run.attempts.iter().filter_map(|attempt| attempt.cost_usd) {
         *cost.get_or_insert(0.0) += more;

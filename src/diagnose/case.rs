@@ -9,7 +9,7 @@ use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::evaluate::{RunRow, Timeline, Verdict};
-use crate::model::{Attempt, Stamp, Time, Trajectory};
+use crate::model::{Attempt, Stamp, Time, Trajectory, usable_amount};
 
 /// One run.
 pub struct Case<'c> {
@@ -56,7 +56,9 @@ impl<'c> Action<'c> {
     #[must_use]
     pub fn seconds(&self) -> Option<f64> {
         let recorded = self.attempt.duration_ms.map(|ms| ms / 1000.0);
-        recorded.or_else(|| self.end?.seconds_since(self.start?)).filter(|seconds| *seconds >= 0.0)
+        recorded
+            .or_else(|| self.end?.seconds_since(self.start?))
+            .filter(|seconds| usable_amount(*seconds))
     }
 
     /// Its name, else its type.

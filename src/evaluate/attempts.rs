@@ -10,7 +10,7 @@ use super::count::{Repeats, effective, in_mid_run};
 use super::judge::{Judge, JudgeState};
 use super::row::RunRow;
 use crate::config::Infra;
-use crate::model::{ErrorOrigin, RetrySource, Stamp, Time, Tokens, Trajectory};
+use crate::model::{ErrorOrigin, RetrySource, Stamp, Time, Tokens, Trajectory, usable_amount};
 
 /// One attempt of a step, or several that only a recorded count tells of.
 #[derive(Debug, Clone, PartialEq)]
@@ -144,13 +144,9 @@ fn rows(
                 request_id: text(&record.request_id),
                 started_at,
                 ended_at,
-                duration_seconds: measured
-                    .or_else(spent)
-                    .filter(|seconds| seconds.is_finite() && *seconds >= 0.0),
-                tokens: record.tokens.filter(|_| recorded),
-                cost_usd: record
-                    .cost_usd
-                    .filter(|cost| recorded && cost.is_finite() && *cost >= 0.0),
+                duration_seconds: measured.or_else(spent).filter(|seconds| usable_amount(*seconds)),
+                tokens: record.tokens.filter(|tokens| recorded && tokens.usable()),
+                cost_usd: record.cost_usd.filter(|cost| recorded && usable_amount(*cost)),
             });
         }
     }

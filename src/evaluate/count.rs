@@ -12,7 +12,7 @@ use super::measure;
 use super::outcome::{Facts, decide};
 use super::row::{ErrorCount, MidRun, Outcome, RunRow};
 use crate::config::{Blame, Infra, MidRun as Window};
-use crate::model::{Attempt, RetrySource, Trajectory, is_intervention};
+use crate::model::{Attempt, RetrySource, Tokens, Trajectory, is_intervention};
 
 /// The type of a failed attempt that only a count tells of.
 const UNKNOWN_RETRY: &str = "unknown_retry_error";
@@ -225,7 +225,7 @@ pub(super) fn row(judge: &Judge<'_>, state: &mut JudgeState, run: &Trajectory<'_
     row.repeated = Repeats::of(state, run).count;
     row.steps = state.grouping.steps;
     row.duration_seconds = measure::duration(run, &mut state.notes);
-    row.tokens = measure::tokens(run);
+    row.tokens = measure::tokens(run, &mut state.notes);
     row.cost_usd = measure::cost(run, &mut state.notes);
     let facts = Facts {
         steps: row.steps,
@@ -239,6 +239,7 @@ pub(super) fn row(judge: &Judge<'_>, state: &mut JudgeState, run: &Trajectory<'_
             .attempts
             .iter()
             .filter_map(|attempt| attempt.tokens)
+            .filter(Tokens::usable)
             .map(|tokens| tokens.total())
             .max_by(f64::total_cmp),
         cost_usd: row.cost_usd,

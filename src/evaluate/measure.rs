@@ -1,32 +1,35 @@
 //! Duration, tokens and cost of a run.
 
-use crate::model::{Stamp, Time, Tokens, Trajectory};
+use crate::model::{Stamp, Time, Tokens, Trajectory, usable_amount};
 
 use super::judge::Notes;
 
 /// Seconds that a run took: end minus start; else the latest end of an attempt minus the earliest
 /// start, where all attempts have a start; else its own duration; else the sum over its attempts.
 pub(super) fn duration(run: &Trajectory<'_>, notes: &mut Notes) -> Option<f64> {
-    let mut mixed = false;
+    let (mut mixed, mut beyond) = (false, false);
     let recorded = between(&run.started_at, &run.ended_at, &mut mixed)
         .or_else(|| over_attempts(run, &mut mixed))
         .or_else(|| run.duration_ms.map(|ms| ms / 1e3))
         .or_else(|| {
-            let known =
-                || run.attempts.iter().filter_map(|attempt| attempt.duration_ms).filter(usable);
-            known().next().map(|_| known().sum::<f64>() / 1e3)
+            let all = run.attempts.iter().filter_map(|attempt| attempt.duration_ms);
+            let mut sum = None;
+            for seconds in all.map(|ms| ms / 1e3) {
+                match usable_amount(seconds) {
+                    true => *sum.get_or_insert(0.0) += seconds,
+                    false => beyond |= seconds > 0.0,
+                }
+            }
+            sum
         });
     if mixed {
         notes.add("mixed_time_zones", "", run.place);
     }
-    match recorded {
-        Some(seconds) if seconds.is_finite() && seconds >= 0.0 => Some(seconds),
-        Some(_) => {
-            notes.add("unusable_duration", "", run.place);
-            None
-        }
-        None => None,
+    let usable = recorded.filter(|seconds| usable_amount(*seconds));
+    if beyond || usable != recorded {
+        notes.add("unusable_duration", "", run.place);
     }
+    usable
 }
 
 fn between(start: &Option<Stamp<'_>>, end: &Option<Stamp<'_>>, mixed: &mut bool) -> Option<f64> {
@@ -62,27 +65,27 @@ fn rounded(number: f64) -> i64 {
     number.round() as i64
 }
 
-/// Whether an amount can be summed: writers use negative ones and NaN for what they do not know.
-fn usable(amount: &f64) -> bool {
-    amount.is_finite() && *amount >= 0.0
-}
-
 /// Tokens of a run: the sum over its attempts, model turns among them; else what the run records.
-pub(super) fn tokens(run: &Trajectory<'_>) -> Option<Tokens> {
+pub(super) fn tokens(run: &Trajectory<'_>, notes: &mut Notes) -> Option<Tokens> {
+    let recorded = || run.attempts.iter().filter_map(|attempt| attempt.tokens);
+    if recorded().chain(run.tokens).any(|tokens| !tokens.usable()) {
+        notes.add("unusable_tokens", "", run.place);
+    }
     let mut sum = None;
-    for tokens in run.attempts.iter().filter_map(|attempt| attempt.tokens) {
+    for tokens in recorded().filter(Tokens::usable) {
         *sum.get_or_insert_with(Tokens::default) += tokens;
     }
-    sum.or(run.tokens)
+    sum.or(run.tokens.filter(Tokens::usable))
 }
 
 /// Cost of a run in US dollars: the sum over its attempts; else what the run records.
 pub(super) fn cost(run: &Trajectory<'_>, notes: &mut Notes) -> Option<f64> {
     let recorded = run.attempts.iter().filter_map(|attempt| attempt.cost_usd).chain(run.cost_usd);
-    if recorded.into_iter().any(|cost| !usable(&cost)) {
+    if recorded.into_iter().any(|cost| !usable_amount(cost)) {
         notes.add("unusable_cost", "", run.place);
     }
     let mut sum = None;
+    let usable = |cost: &f64| usable_amount(*cost);
     for cost in run.attempts.iter().filter_map(|attempt| attempt.cost_usd).filter(usable) {
         *sum.get_or_insert(0.0) += cost;
     }

@@ -6,7 +6,7 @@ use super::attempt::Verdict;
 use super::count::{Effective, effective};
 use super::judge::{Judge, JudgeState};
 use super::row::RunRow;
-use crate::model::{Stamp, Time, Trajectory};
+use crate::model::{MOST_AMOUNT, Stamp, Time, Trajectory};
 
 /// A judged run with what a person reads of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -135,7 +135,7 @@ fn attempt(
             .zip(origin)
             .and_then(|(start, origin)| start.seconds_since(origin))
             .filter(|_| recorded),
-        duration_ms: record.duration_ms.filter(|_| recorded),
-        tokens: record.tokens.filter(|_| recorded).map(|tokens| tokens.total()),
+        duration_ms: record.duration_ms.filter(|ms| recorded && ms.abs() / 1e3 <= MOST_AMOUNT),
+        tokens: record.tokens.filter(|t| recorded && t.usable()).map(|tokens| tokens.total()),
     }
 }

@@ -253,9 +253,10 @@ impl<'r> Set<'r> {
             };
         }
         let value = numerator / denominator;
-        if !value.is_finite() {
+        if ![value, numerator, denominator].into_iter().all(f64::is_finite) {
             let reason = Some("the sum is too large for a number".to_owned());
-            return Figure { denominator: Some(denominator), reason, ..Figure::default() };
+            let denominator = Some(denominator).filter(|sum| sum.is_finite());
+            return Figure { denominator, reason, ..Figure::default() };
         }
         let used = |clusters: &[Cluster]| {
             clusters.iter().filter(|c| c.denominator > 0.0 || c.numerator > 0.0).count()

@@ -6,6 +6,7 @@
 //! Refuses: input and output, judging (that is `evaluate/`), and serialisation
 //! (wire structs live with the format or the renderer that needs them).
 
+mod amount;
 mod hash;
 mod issue;
 mod marked;
@@ -16,6 +17,7 @@ mod time;
 mod trajectory;
 mod words;
 
+pub use amount::{MOST_AMOUNT, usable_amount};
 pub use hash::input_hash;
 pub use issue::{Issue, Place, Severity};
 pub use marked::{FLOAT_MARK, marked_float};

@@ -15,6 +15,7 @@ mod gate;
 #[path = "../support/mod.rs"]
 mod support;
 
+mod cli_amounts;
 mod cli_baseline;
 mod cli_chart;
 mod cli_compare;
@@ -27,6 +28,7 @@ mod cli_figures;
 mod cli_gate;
 mod cli_gate_outputs;
 mod cli_horizon;
+mod cli_interrupt;
 mod cli_layout;
 mod cli_map;
 mod cli_plan;

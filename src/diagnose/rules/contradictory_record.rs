@@ -1,7 +1,7 @@
 //! Records that contradict themselves.
 
 use crate::diagnose::{Action, Case, Check, Grade, Rule, Settings, Sink};
-use crate::model::{AttemptWord, RunWord};
+use crate::model::{AttemptWord, MOST_AMOUNT, RunWord};
 
 /// The rule.
 pub(super) const RULE: Rule = Rule {
@@ -48,7 +48,7 @@ fn contradiction(action: &Action<'_>) -> Option<String> {
     if span.is_some_and(|span| span < 0.0) {
         return Some("it ends before it starts".to_owned());
     }
-    let recorded = attempt.duration_ms.map(|ms| ms / 1000.0);
+    let recorded = attempt.duration_ms.map(|ms| ms / 1000.0).filter(|s| *s <= MOST_AMOUNT);
     if let (Some(recorded), Some(span)) = (recorded, span)
         && (recorded - span).abs() > 1.0
         && (recorded - span).abs() > 0.5 * recorded.max(span)

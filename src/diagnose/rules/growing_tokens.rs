@@ -1,6 +1,7 @@
 //! Requests that grow from turn to turn.
 
 use crate::diagnose::{Case, Check, Grade, Rule, Settings, Sink};
+use crate::model::Tokens;
 
 /// The rule.
 pub(super) const RULE: Rule = Rule {
@@ -26,7 +27,7 @@ fn check(case: &Case<'_>, _: &Settings, sink: &mut Sink<'_>) {
         .run
         .attempts
         .iter()
-        .filter_map(|attempt| attempt.tokens.map(|tokens| tokens.total()))
+        .filter_map(|attempt| attempt.tokens.filter(Tokens::usable).map(|tokens| tokens.total()))
         .collect();
     if tokens.len() < LEAST {
         return;
