@@ -24,7 +24,13 @@ pub fn suggest_mapping(path: &Path) -> Result<Suggested, ReadError> {
     let mut head = vec![0; HEAD];
     let (length, _) = source::read_up_to(&mut stream, &mut head);
     head.truncate(length);
-    draft(&head, length < HEAD).ok_or_else(|| {
-        fail("neither JSON nor a table with a header row, so there is nothing to map")
+    let begins = head.trim_ascii_start().first();
+    let cut = length == HEAD && matches!(begins, Some(b'{' | b'['));
+    draft(&head, length < HEAD).ok_or_else(|| match cut {
+        true => fail(&format!(
+            "its first record is longer than the {} MiB that are looked at; give a file of shorter ones",
+            HEAD >> 20
+        )),
+        false => fail("neither JSON nor a table with a header row, so there is nothing to map"),
     })
 }

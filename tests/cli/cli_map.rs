@@ -158,7 +158,8 @@ fn a_path_that_never_matched_is_named_with_the_nearest_that_there_is() {
     assert!(ran.err.contains("error: no run was evaluated: path `evnt` never matched"), "{ran:?}");
     assert!(ran.err.contains("the records have `event`"), "{ran:?}");
     // A ready mapping covers more than one file has: that is no warning.
-    let quiet = Read::new(&json!({"step": {"name": ["x", "extra.tool_name"]}}), &data);
+    let step = json!({"name": ["x", "extra.tool_name"], "status": {"const": "completed"}});
+    let quiet = Read::new(&json!({"step": step}), &data);
     assert_eq!(quiet.report()["warnings"].as_array().map(Vec::len), Some(0));
 }
 
@@ -731,4 +732,52 @@ fn files_that_may_hold_runs_and_gave_none_are_told_and_stop_a_strict_reading() {
     assert!(ran.err.contains("weird.jsonl") && ran.err.contains("one.json"), "{}", ran.err);
     assert!(!ran.err.contains("README.md"), "{}", ran.err);
     run(&["analyze", &path, "--strict"]).refused(2, &["weird.jsonl", "map suggest"]);
+#[test]
+fn a_mapping_by_which_no_step_can_fail_is_told() {
+    const CODE: &str = "mapping_tells_no_failure";
+    let data = lines(&[
+        json!({"r": "1", "tool": "a", "rc": "TIMEOUT", "ev": "call"}),
+        json!({"r": "1", "tool": "b", "rc": "ok", "ev": "call"}),
+    ]);
+    let warns = |mapping: &Value| {
+        let report = Read::new(mapping, &data).report();
+        report["warnings"].as_array().unwrap().iter().any(|warning| warning["code"] == CODE)
+    };
+    let run = json!({"run_id": "r"});
+    let silent = json!({"run": run, "step": {"name": "tool"}});
+    let report = Read::new(&silent, &data).report();
+    let message = cli::warning(&report, CODE)["message"].as_str().unwrap().to_owned();
+    for part in ["every step that ended passed", "`step.status`", "`step.error`"] {
+        assert!(message.contains(part), "{message}");
+    }
+    let ran = Read::new(&silent, &data).run(&["analyze"]);
+    assert!(ran.code == 0 && ran.err.contains(CODE), "{ran:?}");
+    // A constant of all records is no error; one of a rule is, and so is a rule for errors.
+    let constant = json!({"const": "E"});
+    assert!(warns(&json!({"run": run, "step": {"name": "tool", "error_type": constant}})));
+    let rule = json!({"when": {"ev": "call"}, "is": "step", "step": {"error_type": constant}});
+    assert!(!warns(&json!({"run": run, "step": {"name": "tool"}, "events": [rule]})));
+    let rules =
+        json!([{"when": {"rc": "ok"}, "is": "step"}, {"when": {"ev": "call"}, "is": "error"}]);
+    assert!(!warns(&json!({"run": run, "step": {"name": "tool"}, "events": rules})));
+    for field in ["status", "success", "error", "error_type", "error_message"] {
+        assert!(!warns(&json!({"run": run, "step": {"name": "tool", field: "rc"}})), "{field}");
+    }
+    // Where the config says what passed, the mapping need not; and a conversion judges nothing.
+    let read = Read::new(&silent, &data);
+    let config = r#"{"evaluation": {"subtask_passed": "subtask.rc == 'ok'"}}"#;
+    std::fs::write(read.folder.path().join("c.json"), config).unwrap();
+    let judged = read.run(&["analyze", "-c", "c.json"]);
+    assert!(judged.code == 0 && !judged.err.contains(CODE), "{judged:?}");
+    let converted = read.run(&["convert", "--to", "ndjson"]);
+    assert!(converted.code == 0 && !converted.err.contains(CODE), "{converted:?}");
+}
+
+#[test]
+fn a_first_record_that_is_too_long_to_draft_from_is_told_as_such() {
+    let folder = Folder::new();
+    let long = format!("{{\"a\":\"{}\"}}\n", "x".repeat(9 << 20));
+    run(&["map", "suggest", &folder.file("long.json", long)])
+        .refused(2, &["long.json", "longer than the 8 MiB"]);
+    run(&["map", "suggest", &folder.file("text.json", "no json")]).refused(2, &["neither JSON"]);
 }

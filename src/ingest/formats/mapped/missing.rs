@@ -1,4 +1,5 @@
-//! Paths of a mapping that never matched, and what the records have instead.
+//! Paths of a mapping that never matched, and what the records have instead; mappings that no step
+//! can fail by.
 //!
 //! Owns which fields were filled at least once, and the first records of each level, from which
 //! the nearest path that there is gets named. Both are bounded.
@@ -10,7 +11,7 @@ use serde_json::value::RawValue;
 use super::super::raw::Entries;
 use super::extract::Values;
 use crate::config::mapping::path::{Part, Path};
-use crate::config::mapping::{Mapping, Slot};
+use crate::config::mapping::{Class, Fields, Mapping, Origin, Slot, StepField};
 use crate::model::{Issue, Place, nearest};
 
 /// Records of each level that are kept.
@@ -121,6 +122,19 @@ impl Missing {
         issues
     }
 
+    /// A warning where nothing that the mapping reads of the steps could say that one failed.
+    pub(super) fn no_failure(&self, mapping: &Mapping) -> Option<Issue> {
+        let fired = self.fired.iter().zip(&mapping.rules).filter(|(fired, _)| **fired);
+        let mut rules = fired.map(|(_, rule)| rule).filter(|rule| super::is_step(rule.class));
+        let first = rules.next()?;
+        let tells = |rule| matches!(rule, Class::Retry | Class::Error);
+        if std::iter::once(first).chain(rules).any(|rule| tells(rule.class) || judges(&rule.step)) {
+            return None;
+        }
+        let message = "the mapping reads no status and no error of a step, so every step that ended passed: map `step.status`, `step.success`, `step.error`, `step.error_type` or `step.error_message`";
+        Some(Issue::warning(NO_FAILURE, self.first.unwrap_or_default(), message))
+    }
+
     fn paths(&self, level: usize) -> BTreeSet<String> {
         let mut found = BTreeSet::new();
         for json in self.samples.get(level).into_iter().flatten() {
@@ -135,6 +149,24 @@ impl Missing {
         found
     }
 }
+
+/// Whether one of these fields can say that a step failed. A constant type or message that holds for
+/// all records says nothing.
+fn judges(step: &Fields) -> bool {
+    let has = |field, counts: fn(bool, bool) -> bool| {
+        step.of_step(field).is_some_and(|source| {
+            let mut picks = source.picks.iter();
+            picks.any(|pick| counts(pick.of_rule, matches!(pick.from, Origin::Constant(_))))
+        })
+    };
+    [StepField::Status, StepField::Success, StepField::Error].iter().any(|f| has(*f, |_, _| true))
+        || [StepField::ErrorType, StepField::ErrorMessage]
+            .iter()
+            .any(|field| has(*field, |of_rule, constant| of_rule || !constant))
+}
+
+/// The code of a mapping by which no step can fail; an expression may still tell.
+pub const NO_FAILURE: &str = "mapping_tells_no_failure";
 
 /// The code of a path that never matched.
 pub const NEVER_MATCHED: &str = "mapping_path_never_matched";

@@ -30,7 +30,7 @@ use extract::{Found, Slots, Values, elements, extract};
 pub(in crate::ingest) use framing::{framing, is_table};
 use line::{LineIs, Partial};
 use missing::Missing;
-pub use missing::NEVER_MATCHED;
+pub use missing::{NEVER_MATCHED, NO_FAILURE};
 use run::{Run, Said};
 
 /// What `--map` reads.
@@ -396,6 +396,7 @@ impl Assembler for Mapped {
             parsed.runs.push(run.finish(&self.mapping, &mut self.told));
         }
         parsed.issues.extend(self.missing.issues(&self.mapping, !parsed.runs.is_empty()));
+        parsed.issues.extend(self.missing.no_failure(&self.mapping));
         parsed.issues.extend(self.partial.finish());
         parsed.issues.extend(self.notices.into_issues());
         parsed.issues.extend(self.told.into_issues());
