@@ -1,13 +1,14 @@
 //! `agenteval review`: sheets for people to rate blind, and how far the config agrees with them.
 
 use std::collections::BTreeMap;
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use super::args::{Form, Global, Output, ReviewCommand, ReviewSample, ReviewScore};
 use super::output::{self, Draft, Forms, More};
 use super::runs::{self, Loaded, Set};
 use super::{Failure, Outcome, complain};
+use crate::drafts;
 use crate::evaluate::{RunRow, TimelineStep, Verdict as AttemptVerdict};
 use crate::exit::Status;
 use crate::model::{Place, Trajectory};
@@ -22,7 +23,7 @@ use crate::review::{
 use crate::stats::corrected_rate;
 
 /// Largest sheet or key, in bytes.
-const LARGEST: u64 = 512 * 1024 * 1024;
+const LARGEST: u64 = 64 * 1024 * 1024;
 
 /// Runs a command.
 pub(super) fn run(command: &ReviewCommand, global: &Global) -> Outcome {
@@ -189,6 +190,7 @@ fn write_both(key: (&Path, &str), sheet: (&Path, &str)) -> Result<(), Failure> {
         written.map(|()| draft).map_err(fail)
     };
     let (key_draft, sheet_draft) = (draft(key)?, draft(sheet)?);
+    let _together = drafts::together();
     key_draft.finish()?;
     sheet_draft.finish().inspect_err(|_| {
         // It was not there before, so nobody else's is taken away.
@@ -346,7 +348,18 @@ fn rated(args: &ReviewScore, global: &Global) -> Outcome {
     let key = read_key(&bytes_of(&key_file)?, &key_file.display().to_string())
         .map_err(|error| Failure::usage(error.to_string()))?;
     let mut sheets = Vec::new();
+    let mut given = BTreeMap::new();
     for sheet in &args.sheets {
+        // One person is one rater, however the path of the sheet is written.
+        if let Ok(whole) = sheet.canonicalize()
+            && let Some(other) = given.insert(whole, sheet)
+        {
+            return Err(Failure::usage(format!(
+                "{}: this sheet is given twice (as {}), and would count as two raters; name it once",
+                sheet.display(),
+                other.display()
+            )));
+        }
         let name = sheet.display().to_string();
         let ratings = read_sheet(&bytes_of(sheet)?, &name, &name)
             .map_err(|error| Failure::usage(error.to_string()))?;
@@ -415,9 +428,13 @@ fn float(number: u64) -> f64 {
 fn bytes_of(path: &Path) -> Result<Vec<u8>, Failure> {
     let unreadable =
         |reason: String| Failure::usage(format!("cannot read {}: {reason}", path.display()));
-    let size = std::fs::metadata(path).map_err(|error| unreadable(error.to_string()))?.len();
-    if size > LARGEST {
+    let mut bytes = Vec::new();
+    // A device or pipe may have no end.
+    std::fs::File::open(path)
+        .and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes))
+        .map_err(|error| unreadable(error.to_string()))?;
+    if bytes.len() as u64 > LARGEST {
         return Err(unreadable("it is too large for a sheet or key".to_owned()));
     }
-    std::fs::read(path).map_err(|error| unreadable(error.to_string()))
+    Ok(bytes)
 }

@@ -1,7 +1,7 @@
 //! Reading filled sheets, and the key.
 //!
 //! Owns: CSV as spreadsheets write it (`,` `;` or tabs, a byte order mark) and JSON, and the words of
-//! verdicts. Refuses: words that are no verdict, ids that come twice, and other versions.
+//! verdicts. Refuses: words that are no verdict, ids and columns that come twice, and other versions.
 
 use std::collections::BTreeMap;
 
@@ -149,12 +149,18 @@ fn csv_rows(bytes: &[u8]) -> Rows {
     let broken = |error: csv::Error| format!("no CSV: {error}");
     let header = reader.byte_headers().map_err(broken)?.clone();
     let column = |name: &str| {
-        let found = header
-            .iter()
-            .position(|cell| String::from_utf8_lossy(cell).trim().eq_ignore_ascii_case(name));
-        found.ok_or_else(|| {
-            format!("there is no column `{name}`; give a sheet of `agenteval review sample`")
-        })
+        let named = |cell: &[u8]| String::from_utf8_lossy(cell).trim().eq_ignore_ascii_case(name);
+        let mut found = header.iter().enumerate().filter(|(_, cell)| named(cell));
+        let Some((first, _)) = found.next() else {
+            return Err(format!(
+                "there is no column `{name}`; give a sheet of `agenteval review sample`"
+            ));
+        };
+        // Which of two is meant would be a guess.
+        match found.next() {
+            Some(_) => Err(format!("the column `{name}` is there twice; keep one of them")),
+            None => Ok(first),
+        }
     };
     let (id, verdict) = (column("id")?, column("verdict")?);
     let mut rows = Vec::new();
@@ -229,6 +235,12 @@ mod tests {
             "s.csv: row `a` has the verdict `maybe`; write pass, fail or unsure, or leave it blank"
         );
         assert!(read("id,verdict\na,pass\na,fail\n").unwrap_err().contains("twice"));
+        assert!(
+            read("id,Verdict,verdict\na,pass,fail\n")
+                .unwrap_err()
+                .contains("`verdict` is there twice")
+        );
+        assert!(read("id,id ,verdict\na,b,fail\n").unwrap_err().contains("`id` is there twice"));
         assert!(read("id,note\na,pass\n").unwrap_err().contains("no column `verdict`"));
         assert!(read("{\"rows\": []}").unwrap_err().contains("the schema is"));
     }

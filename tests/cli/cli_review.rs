@@ -294,3 +294,35 @@ fn what_cannot_be_drawn_or_scored_is_told_with_a_remedy() {
     run_with_input(&["review", "sample", "-", "-o", &out, "--include-content"], runs.as_bytes())
         .refused(2, &["save it to a file"]);
 }
+
+#[test]
+fn one_sheet_given_twice_is_one_rater() {
+    let (folder, runs) = folder();
+    assert_eq!(sample(&folder, &runs, "sheet.csv", &["--size", "10"]).code, 0);
+    let key = folder.at("sheet.csv.key.json");
+    let ann = fill(&folder, "sheet.csv", "ann.csv", |_, judge| judge.to_owned());
+    let again = format!("{}/./ann.csv", folder.path().display());
+    for other in [&ann, &again] {
+        review(&folder, &["score", &ann, other, "--key", &key])
+            .refused(2, &["ann.csv: this sheet is given twice", "two raters", "name it once"]);
+    }
+    // Two people may agree to the byte.
+    let ben = fill(&folder, "sheet.csv", "ben.csv", |_, judge| judge.to_owned());
+    let ran = review(&folder, &["score", &ann, &ben, "--key", &key, "--output", "json"]);
+    assert_eq!(ran.json()["raters"].as_array().map(Vec::len), Some(2), "{ran:?}");
+}
+
+#[test]
+fn two_columns_of_one_name_are_refused() {
+    let (folder, runs) = folder();
+    assert_eq!(sample(&folder, &runs, "sheet.csv", &["--size", "10"]).code, 0);
+    let key = folder.at("sheet.csv.key.json");
+    let text = std::fs::read_to_string(folder.at("sheet.csv")).unwrap();
+    let mut lines = text.lines();
+    let head = format!("{},VERDICT", lines.next().unwrap());
+    let rows = lines.map(|line| format!("{line},pass"));
+    let two = std::iter::once(head).chain(rows).collect::<Vec<_>>().join("\n");
+    let two = folder.file("two.csv", two);
+    review(&folder, &["score", &two, "--key", &key])
+        .refused(2, &["two.csv: the column `verdict` is there twice", "keep one"]);
+}
