@@ -183,7 +183,8 @@ impl Store {
         };
         let hint = match nearest(name, names.iter().map(String::as_str)) {
             _ if names.is_empty() => {
-                format!("save one with `agenteval baseline save {name} PATH...`")
+                let gone = if self.folder.exists() { "" } else { "there is no such folder; " };
+                format!("{gone}save one with `agenteval baseline save {name} PATH...`")
             }
             Some(near) => format!("did you mean `{near}`? there are: {}", listed()),
             None => format!("there are: {}", listed()),

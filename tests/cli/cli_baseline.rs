@@ -529,3 +529,12 @@ fn every_trace_that_is_evaluated_can_be_saved_and_shown() {
     }
     assert!(saved >= 14, "{saved} of {}", places.len());
 }
+
+#[test]
+fn a_store_that_is_named_and_not_there_is_told() {
+    let folder = Folder::new();
+    for command in [&["list"][..], &["show", "main"], &["rm", "main"]] {
+        within(&folder, &[command, &["--store", "typo"]].concat())
+            .refused(2, &["typo", "there is no such folder", "agenteval baseline save"]);
+    }
+}

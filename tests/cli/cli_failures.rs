@@ -548,3 +548,19 @@ fn the_library_of_the_project_is_found_from_a_folder_below() {
     assert_eq!(ran.code, 0, "{ran:?}");
     assert_eq!(files(&folder.at("project/.agenteval/failures")).len(), 1);
 }
+
+#[test]
+fn a_library_that_is_named_and_not_there_is_told() {
+    let folder = Folder::new();
+    let store = folder.at("typo");
+    for command in
+        [&["list"][..], &["show", "ab"], &["annotate", "ab", "--status", "known"], &["export"]]
+    {
+        run(&[&["failures"], command, &["--store", &store]].concat())
+            .refused(2, &["typo: there is no such folder", "failures collect"]);
+    }
+    // Without a name it is the library of a project that has none yet.
+    let mut list = agenteval();
+    list.current_dir(folder.path()).args(["failures", "list"]);
+    assert_eq!(Ran::of(&mut list).code, 0);
+}

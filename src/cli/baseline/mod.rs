@@ -64,6 +64,13 @@ fn list(args: &BaselineList, global: &Global) -> Outcome {
     let output = Output::from(&args.output);
     output::check(&output, More::Nothing)?;
     let store = store(&args.store)?;
+    // An empty list would hide a slip of the pen.
+    if args.store.store.is_some() && !store.folder().exists() {
+        return Err(Failure::usage(format!(
+            "--store {}: there is no such folder; `agenteval baseline save NAME PATH...` makes it",
+            store.folder().display()
+        )));
+    }
     let listed = store.list()?.into_iter().map(|name| match store.load(&name) {
         Ok(baseline) => ListedWire::of(&baseline),
         Err(error) => ListedWire::unreadable(&name, error.to_string()),

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::super::args::{ExportForm, FailuresExport, Form, Global, Output};
 use super::super::output;
 use super::super::{Failure, Outcome, complain};
-use super::{keep_library, library};
+use super::{existing, keep_library};
 use crate::failures::{RegressionSet, regressions};
 use crate::render::{count, one_line, regressions_csv, regressions_json, regressions_ndjson};
 
@@ -13,7 +13,7 @@ use crate::render::{count, one_line, regressions_csv, regressions_json, regressi
 pub(super) fn run(args: &FailuresExport, global: &Global) -> Outcome {
     let forms: Vec<ExportForm> =
         args.files.iter().map(|file| form_of(file)).collect::<Result<_, _>>()?;
-    let library = library(&args.store)?;
+    let library = existing(&args.store)?;
     let written = Output { output: Form::Table, files: args.files.clone() };
     keep_library(&written, &library)?;
     // The same guards as everywhere: no stored baseline is written over.

@@ -56,6 +56,17 @@ fn library(flag: &LibraryFlag) -> Result<Library, Failure> {
     Ok(Library::load(shown)?)
 }
 
+/// Like [`library`], for what reads it alone: a folder that is named must be there.
+fn existing(flag: &LibraryFlag) -> Result<Library, Failure> {
+    match &flag.store {
+        Some(folder) if !folder.exists() => Err(Failure::usage(format!(
+            "--store {}: there is no such folder; `agenteval failures collect PATH...` makes it",
+            folder.display()
+        ))),
+        _ => library(flag),
+    }
+}
+
 /// Keeps other changes of this library waiting until it is dropped. A folder that is not there, or
 /// cannot be locked, keeps nobody waiting.
 fn lock(flag: &LibraryFlag) -> Option<std::fs::File> {
@@ -156,7 +167,7 @@ fn collect(args: &FailuresCollect, global: &Global) -> Outcome {
 fn list(args: &FailuresList, global: &Global) -> Outcome {
     let output = Output::from(&args.output);
     output::check(&output, More::Nothing)?;
-    let library = library(&args.store)?;
+    let library = existing(&args.store)?;
     keep_library(&output, &library)?;
     let statuses: Vec<&str> = args.status.iter().map(|status| status.name()).collect();
     let wire = failure_list_wire(&library, &statuses);
@@ -171,7 +182,7 @@ fn list(args: &FailuresList, global: &Global) -> Outcome {
 fn show(args: &FailuresShow, global: &Global) -> Outcome {
     let output = Output::from(&args.output);
     output::check(&output, More::Nothing)?;
-    let library = library(&args.store)?;
+    let library = existing(&args.store)?;
     keep_library(&output, &library)?;
     let id = library.resolve(&args.id)?;
     let Some(failure) = library.get(&id) else {
@@ -186,7 +197,7 @@ fn show(args: &FailuresShow, global: &Global) -> Outcome {
 
 fn annotate(args: &FailuresAnnotate) -> Outcome {
     let _lock = lock(&args.store);
-    let mut library = library(&args.store)?;
+    let mut library = existing(&args.store)?;
     let id = library.resolve(&args.id)?;
     let given = args.corrected_output.as_deref().map(read_output).transpose()?;
     let (corrected_output, masked) = given.unzip();
