@@ -358,3 +358,24 @@ fn without_tables_it_says_so() {
     run(&["convert", &from, "-o", "x.parquet"]).refused(2, &["without tables"]);
     run(&["query", "SELECT 1", &from]).refused(2, &["without tables", "`tables`"]);
 }
+
+#[test]
+fn a_name_that_says_another_form_than_the_flag_is_refused() {
+    let folder = Folder::new();
+    let from = fixture("native/plain.json");
+    for (name, to, ending) in [
+        ("x.atif.json", "ndjson", ".ndjson"),
+        ("x.ATIF.jsonl", "native", ".json"),
+        ("x.parquet", "atif", ".atif.json"),
+        ("x.json", "parquet", ".parquet"),
+    ] {
+        let to_file = folder.at(name);
+        run(&["convert", &from, "-o", &to_file, "--to", to])
+            .refused(2, &[name, &format!("--to {to}"), &format!("ends in {ending}")]);
+        assert!(!std::path::Path::new(&to_file).exists());
+    }
+    for (name, to) in [("x.json", "ndjson"), ("x.json", "atif"), ("x.log", "native")] {
+        let ran = run(&["convert", &from, "-o", &folder.at(name), "--to", to]);
+        assert_eq!(ran.code, 0, "{name} {to}: {ran:?}");
+    }
+}

@@ -16,7 +16,7 @@ pub(crate) struct Convert {
     /// --to atif, a file a run
     #[arg(short = 'o', value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
-    /// The form, whatever the ending; without -o it goes to standard output
+    /// The form, where the ending names none or the same; without -o it goes to standard output
     #[arg(long, value_enum)]
     pub(crate) to: Option<To>,
     /// Mask secrets; without it contents are written as they are, keys and tokens among them
@@ -40,6 +40,9 @@ pub(crate) enum To {
 pub(crate) struct Query {
     /// One SELECT over the tables runs and steps
     pub(crate) sql: String,
+    /// Give the SQL up after so many seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub(crate) timeout: u64,
     #[command(flatten)]
     pub(crate) input: Input,
     #[command(flatten)]
