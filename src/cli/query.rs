@@ -36,7 +36,8 @@ pub(super) fn run(args: &Query, global: &Global) -> Outcome {
     let runs = table::runs(&set.rows).map_err(fail)?;
     let rows = set.rows.iter().zip(attempts.iter().map(Vec::as_slice));
     let steps = table::steps(rows).map_err(fail)?;
-    let result = table::query(&args.sql, runs, steps);
+    let most = std::time::Duration::from_secs(args.timeout);
+    let result = table::query(&args.sql, runs, steps, most);
     let frame = result.map_err(|why| Failure::usage(why.to_string()))?;
     let grid = frame.grid().map_err(fail)?;
     let forms = Forms {

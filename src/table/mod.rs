@@ -7,9 +7,13 @@
 
 mod grid;
 #[cfg(feature = "tables")]
+mod guard;
+#[cfg(feature = "tables")]
 mod order;
 #[cfg(feature = "tables")]
 mod parquet;
+#[cfg(feature = "tables")]
+mod plan;
 #[cfg(feature = "tables")]
 mod query;
 #[cfg(feature = "tables")]
@@ -20,6 +24,8 @@ mod runs;
 mod statement;
 #[cfg(feature = "tables")]
 mod steps;
+#[cfg(feature = "tables")]
+mod whole;
 
 pub use grid::{Cell, Grid};
 #[cfg(feature = "tables")]

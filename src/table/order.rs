@@ -7,52 +7,16 @@ use std::sync::Arc;
 
 use polars::prelude::{DslPlan, MaintainOrderJoin};
 
-/// The same plan, with all orders kept.
-pub(super) fn kept(plan: &DslPlan) -> DslPlan {
-    let deep = |input: &Arc<DslPlan>| Arc::new(kept(input));
-    let mut plan = plan.clone();
-    match &mut plan {
-        // What was planned already for a look at its columns is planned anew.
-        DslPlan::IR { dsl, .. } => return kept(dsl),
-        DslPlan::Filter { input, .. }
-        | DslPlan::Cache { input, .. }
-        | DslPlan::Select { input, .. }
-        | DslPlan::HStack { input, .. }
-        | DslPlan::Slice { input, .. }
-        | DslPlan::MatchToSchema { input, .. }
-        | DslPlan::MapFunction { input, .. } => *input = deep(input),
-        DslPlan::GroupBy { input, maintain_order, .. } => {
-            *input = deep(input);
-            *maintain_order = true;
-        }
-        DslPlan::Join { input_left, input_right, options, .. } => {
-            *input_left = deep(input_left);
-            *input_right = deep(input_right);
+/// Tells a node to keep all orders.
+pub(super) fn keep(plan: &mut DslPlan) {
+    match plan {
+        DslPlan::GroupBy { maintain_order, .. } => *maintain_order = true,
+        DslPlan::Join { options, .. } => {
             Arc::make_mut(options).args.maintain_order = MaintainOrderJoin::LeftRight;
         }
-        DslPlan::Gather { input, idxs, .. } => {
-            *input = deep(input);
-            *idxs = deep(idxs);
-        }
-        DslPlan::Distinct { input, options } => {
-            *input = deep(input);
-            options.maintain_order = true;
-        }
-        DslPlan::Sort { input, sort_options, .. } => {
-            *input = deep(input);
-            sort_options.maintain_order = true;
-        }
-        DslPlan::Union { inputs, args } => {
-            *inputs = inputs.iter().map(kept).collect();
-            args.maintain_order = true;
-        }
-        DslPlan::HConcat { inputs, .. } => *inputs = inputs.iter().map(kept).collect(),
-        DslPlan::ExtContext { input, contexts } => {
-            *input = deep(input);
-            *contexts = contexts.iter().map(kept).collect();
-        }
-        DslPlan::PipeWithSchema { input, .. } => *input = input.iter().map(kept).collect(),
+        DslPlan::Distinct { options, .. } => options.maintain_order = true,
+        DslPlan::Sort { sort_options, .. } => sort_options.maintain_order = true,
+        DslPlan::Union { args, .. } => args.maintain_order = true,
         _ => {}
     }
-    plan
 }

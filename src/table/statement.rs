@@ -26,6 +26,9 @@ const OPERATORS: [&str; 13] = [
     "except",
 ];
 
+/// Functions that make long texts of short ones.
+const PADDING: [&str; 4] = ["lpad", "rpad", "repeat", "space"];
+
 /// A word of a statement.
 struct Word<'s> {
     text: &'s str,
@@ -74,6 +77,15 @@ pub(super) fn refusal(sql: &str) -> Option<String> {
     if let Some(word) = words.iter().find(reads) {
         return Some(format!(
             "`{}` is not run: SQL reads the tables runs and steps alone, of the files that are named after it",
+            word.text
+        ));
+    }
+    let pads = |word: &&Word<'_>| {
+        word.called && PADDING.iter().any(|name| word.text.eq_ignore_ascii_case(name))
+    };
+    if let Some(word) = words.iter().find(pads) {
+        return Some(format!(
+            "`{}` is not run: it makes texts of any length; take the value without it",
             word.text
         ));
     }
@@ -246,6 +258,8 @@ mod tests {
             ("SELECT * FROM \"read_parquet\" ('x')", "`read_parquet`"),
             ("SELECT * FROM READ_IPC/**/('x')", "`READ_IPC`"),
             ("SELECT * INTO 'x' FROM runs", "`INTO`"),
+            ("SELECT Lpad(name, 1000000000) FROM runs", "`Lpad`"),
+            ("SELECT \"rpad\" ('a', 9)", "any length"),
             (r"SELECT E'a\'' , * FROM read_csv('/etc/passwd')", "`E'`"),
             (r"SELECT 'a\'' , * FROM read_csv('/etc/passwd') --'", r"`\'`"),
             ("SELECT U&'a' FROM runs", "`U&'`"),

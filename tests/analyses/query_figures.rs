@@ -70,7 +70,8 @@ fn every_figure_by_sql_is_the_figure_of_analyze() {
         args.extend(config.iter().flat_map(|config| ["-c", config.as_str()]));
         let report = cli::report(&args);
         for figure in &figures {
-            let rows = table::query(&figure.sql, runs.clone(), steps.clone())
+            let most = std::time::Duration::from_secs(600);
+            let rows = table::query(&figure.sql, runs.clone(), steps.clone(), most)
                 .unwrap_or_else(|error| panic!("{}: {error}", figure.head));
             let rows: Value = serde_json::from_str(&grid_json(&rows.grid().unwrap())).unwrap();
             let what = format!("{} {config:?}", path.display());

@@ -212,3 +212,122 @@ fn a_parquet_file_that_waits_for_results_is_not_read_as_text() {
     assert_eq!(file["format"], "atif", "{file}");
     assert_eq!(file["records"], rows.json()[0]["n"], "{file}");
 }
+
+/// Runs with this many steps each.
+fn long(folder: &Folder, runs: usize, steps: usize) -> String {
+    let step = r#"{"type":"tool","name":"search","status":"completed"}"#;
+    let steps = vec![step; steps].join(",");
+    let lines = (0..runs).map(|run| format!("{{\"run_id\":\"r{run}\",\"steps\":[{steps}]}}\n"));
+    folder.file("long.ndjson", lines.collect::<String>())
+}
+
+#[test]
+fn work_without_bound_is_refused_in_one_line() {
+    let folder = Folder::new();
+    let path = long(&folder, 100, 50);
+    let start = std::time::Instant::now();
+    for sql in [
+        "SELECT COUNT(*) AS n FROM steps a CROSS JOIN steps b",
+        "SELECT COUNT(*) AS n FROM steps a, steps b",
+        "SELECT COUNT(*) AS n FROM runs r CROSS JOIN runs q CROSS JOIN runs p CROSS JOIN runs o",
+        "WITH p AS (SELECT a.name FROM steps a CROSS JOIN steps b) SELECT COUNT(*) AS n FROM p",
+    ] {
+        let ran = run(&["query", sql, &path, "-q"]);
+        ran.refused(2, &["without an equality", "10000000 pairs", "ON a.run = b.run"]);
+        assert_eq!(ran.err.lines().count(), 1, "{ran:?}");
+    }
+    for sql in ["SELECT lpad(name, 2000000000, 'x') FROM steps", "SELECT RPAD('a', 9) FROM runs"] {
+        run(&["query", sql, &path, "-q"]).refused(2, &["pad` is not run", "texts of any length"]);
+    }
+    assert!(start.elapsed().as_secs() < 120, "{:?}", start.elapsed());
+    // Few pairs are made, and joins by an equality of any size.
+    let few = run(&["query", "SELECT COUNT(*) AS n FROM runs a, runs b", &path, "-q"]);
+    assert!(few.code == 0 && few.out.contains("10000"), "{few:?}");
+    let equal = "SELECT COUNT(*) AS n FROM steps a JOIN steps b ON a.run = b.run";
+    let equal = run(&["query", equal, &path, "-q"]);
+    assert!(equal.code == 0 && equal.out.contains("250000"), "{equal:?}");
+}
+
+#[test]
+fn sql_that_takes_too_long_is_given_up_after_the_time_that_was_asked() {
+    let folder = Folder::new();
+    let path = long(&folder, 200, 100);
+    // Each row of a name meets all others: 20,000 times 20,000 times 20,000.
+    let sql = "SELECT COUNT(*) AS n FROM steps a JOIN steps b ON a.name = b.name JOIN steps c ON b.name = c.name WHERE a.step + b.step + c.step < 0";
+    let start = std::time::Instant::now();
+    let ran = run(&["query", sql, &path, "-q", "--timeout", "1"]);
+    assert!(ran.code == 2 && ran.err.lines().count() == 1, "{ran:?}");
+    let why = ["not done after 1 s", "GiB of memory"];
+    assert!(why.iter().any(|why| ran.err.contains(why)), "{ran:?}");
+    assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
+    run(&["query", "SELECT 1", &path, "--timeout", "0"]).refused(2, &["--timeout"]);
+}
+
+#[test]
+fn whole_numbers_never_wrap() {
+    let one = |sql: &str| {
+        let ran = query(sql, &["--output", "csv"]);
+        assert_eq!(ran.code, 0, "{sql}: {ran:?}");
+        ran.out.lines().nth(1).unwrap().to_owned()
+    };
+    for sql in [
+        "SELECT 9223372036854775807 + 1 AS x",
+        "SELECT 9223372036854775807 + run AS x FROM runs",
+        "SELECT run * 9223372036854775807 AS x FROM runs",
+        "SELECT -9223372036854775807 - steps AS x FROM runs",
+        "SELECT outcome, SUM(run * 4611686018427387904) AS x FROM runs GROUP BY outcome",
+        "SELECT SUM(9223372036854775807 - run) AS x FROM runs",
+        "SELECT run FROM runs WHERE run + 9223372036854775807 > 0",
+    ] {
+        query(sql, &[]).refused(2, &["does not fit 64 bits", "CAST(x AS DOUBLE)"]);
+    }
+    assert_eq!(one("SELECT COUNT(*) - 100 AS x FROM runs"), "-76");
+    assert_eq!(one("SELECT 2147483647 + 1 AS x"), "2147483648");
+    assert_eq!(one("SELECT 1 + 1 AS x, run FROM runs ORDER BY run"), "2,1");
+    assert_eq!(one("SELECT 1.5 * 2 AS x"), "3");
+    assert_eq!(
+        one("SELECT SUM(steps) - SUM(retries) * 2 AS x FROM runs"),
+        one("SELECT SUM(steps - retries * 2) AS x FROM runs")
+    );
+    assert_eq!(one("SELECT 'a' || 'b' AS x"), "ab");
+    assert_eq!(one("SELECT POWER(10, 3) AS x"), "1000");
+    assert!(one("SELECT POWER(10, 30) AS x").starts_with("1"));
+    let grouped =
+        query("SELECT outcome, SUM(steps) + COUNT(*) AS x FROM runs GROUP BY outcome", &[]);
+    assert!(grouped.code == 0 && grouped.out.contains("4 rows"), "{grouped:?}");
+}
+
+#[test]
+fn a_column_that_is_there_but_not_at_that_point_is_told_as_such() {
+    query("SELECT outcome FROM runs GROUP BY outcome ORDER BY MAX(steps)", &[])
+        .refused(2, &["`steps` cannot be read in this part", "AS"]);
+    let named = query("SELECT outcome, MAX(steps) AS s FROM runs GROUP BY outcome ORDER BY s", &[]);
+    assert_eq!(named.code, 0, "{named:?}");
+    query("SELECT steps + 1, steps * 2 FROM runs", &[])
+        .refused(2, &["two columns of the result are named `steps`", "AS"]);
+}
+
+#[test]
+fn nothing_of_the_parser_or_the_library_reaches_the_terminal() {
+    for sql in [
+        "SELECT run FROM runs WHERE run = ANY (SELECT run FROM steps)",
+        "SELECT ROW(1, 2) FROM runs",
+        "SELECT GROUPING(run) FROM runs",
+        "SELECT run FROM runs WHERE run IS NOT DISTINCT FROM 1 OVERLAPS 2",
+        "SELECT CONCAT_WS(run, 'a') FROM runs",
+        "SELECT CAST(run AS GEOMETRY) FROM runs",
+        "SELECT * FROM runs NATURAL SEMI JOIN steps",
+        "SELECT run FROM runs HAVING run > 1",
+        "SELECT STRPTIME('x', 'y', 'z') FROM runs",
+        "SELECT run FROM runs JOIN steps ON runs.run + 1 = steps.run * 2 OR TRUE",
+        "SELECT run FROM runs ORDER BY run COLLATE \"x\"",
+        "SELECT MATCH (a) AGAINST ('x') FROM runs",
+        "SELECT INTERVAL '1' YEAR TO MONTH FROM runs",
+    ] {
+        let ran = query(sql, &[]);
+        assert!([0, 2].contains(&ran.code) && ran.err.lines().count() <= 1, "{sql}: {ran:?}");
+        for part in ["Span", "span:", "Some(", "Ident", "Value(", " { ", "Deprecat", "panicked"] {
+            assert!(!ran.err.contains(part), "{sql}: {part}: {ran:?}");
+        }
+    }
+}
