@@ -35,6 +35,7 @@ pub(super) fn run(args: &HorizonArgs, global: &Global) -> Outcome {
     if let Some(share) = args.at.iter().find(|share| !(**share > 0.0 && **share < 1.0)) {
         return Err(Failure::usage(format!("--at {share}: give a share between 0 and 1")));
     }
+    let settings = settings(args)?;
     let loaded = Loaded::config(&args.reading, global)?;
     let (set, _) =
         runs::read(&args.paths, &args.reading, global, &loaded, &output, &|judge, state, run| {
@@ -45,7 +46,6 @@ pub(super) fn run(args: &HorizonArgs, global: &Global) -> Outcome {
     empty?;
     let rows: Vec<&RunRow> = set.rows.iter().collect();
     if args.time() {
-        let settings = settings(args)?;
         let agents = time_horizons(&rows, &args.at, settings);
         if agents.iter().all(|agent| agent.horizon.is_none()) {
             return Err(Failure::nothing(format!(

@@ -614,3 +614,28 @@ fn a_glob_does_not_walk_what_it_cannot_match() {
     std::fs::set_permissions(&shut, std::fs::Permissions::from_mode(0o755)).unwrap();
     assert_eq!((&report["runs"]["total"], &report["warnings"]), (&json!(1), &json!([])));
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_plan_or_sheet_without_an_end_is_refused_at_once() {
+    let traces = fixture("native/plain.json");
+    let start = std::time::Instant::now();
+    run(&["analyze", &traces, "--plan", "/dev/zero"]).refused(2, &["the plan has", "at most"]);
+    let folder = Folder::new();
+    let key = folder.file("key.json", "{}");
+    run(&["review", "score", "/dev/zero", "--key", &key]).refused(2, &["key.json"]);
+    run(&["review", "score", &key, "--key", "/dev/zero"]).refused(2, &["too large"]);
+    assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
+}
+
+#[test]
+fn a_folder_that_is_not_there_is_told_without_the_name_of_a_draft() {
+    let traces = fixture("native/plain.json");
+    let folder = Folder::new();
+    let to = folder.at("none/x.json");
+    for args in [&["analyze", &traces, "-o", &to][..], &["convert", &traces, "-o", &to]] {
+        let ran = run(args);
+        ran.refused(2, &["there is no folder", "make it first"]);
+        assert!(!ran.err.contains(".tmp"), "{ran:?}");
+    }
+}
