@@ -9,7 +9,7 @@ use crate::model::{MOST_AMOUNT, Place, RetrySource, Tokens, nearest};
 
 /// The most that a run of any length can have taken, in seconds, tokens or dollars: the figures of
 /// larger ones would leave the numbers.
-const MOST_SUM: f64 = MOST_AMOUNT * MOST_AMOUNT;
+const MOST_SUM: f64 = MOST_AMOUNT * 1e9;
 
 /// A number in plain decimals, read back to the very same bits.
 #[derive(Debug, Clone, Copy, PartialEq)]

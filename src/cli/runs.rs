@@ -171,13 +171,15 @@ pub(super) fn note_warnings(notes: &Notes, tally: &Tally) -> Vec<Warning> {
             "times with and without a zone in one run: its duration is not known".to_owned()
         }
         "unusable_duration" => {
-            format!("a duration below zero, beyond {MOST_AMOUNT} s, or none at all, is not used")
+            format!("a duration below zero, beyond {MOST_AMOUNT:e} s, or none at all, is not used")
         }
         "unusable_cost" => {
-            format!("a cost below zero, beyond {MOST_AMOUNT} dollars, or none at all, is in no sum")
+            format!(
+                "a cost below zero, beyond {MOST_AMOUNT:e} dollars, or none at all, is in no sum"
+            )
         }
         "unusable_tokens" => {
-            format!("tokens below zero, beyond {MOST_AMOUNT}, or none at all, are in no sum")
+            format!("tokens below zero, beyond {MOST_AMOUNT:e}, or none at all, are in no sum")
         }
         _ => detail.to_owned(),
     };

@@ -197,13 +197,19 @@ fn metrics(object: &mut Object<'_>, attempt: &Attempt<'_>) {
         return;
     }
     let mut metrics = Object::open(object.key("metrics"));
-    let tokens = attempt.tokens.filter(Tokens::usable);
+    let tokens = attempt.tokens.filter(countable);
     if let Some(tokens) = tokens {
         counts(&mut metrics, tokens, ["prompt_tokens", "completion_tokens", "cached_tokens"]);
     }
     metrics.number("cost_usd", attempt.cost_usd.filter(|cost| cost.is_finite()));
     extra_tokens(&mut metrics, tokens);
     metrics.close();
+}
+
+/// Whether tokens are whole numbers that ATIF can hold.
+fn countable(tokens: &Tokens) -> bool {
+    const MOST: f64 = 9_007_199_254_740_992.0;
+    tokens.usable() && tokens.total() <= MOST
 }
 
 /// Input with cache, output, and input that a cache served.
@@ -243,7 +249,7 @@ fn final_metrics(root: &mut Object<'_>, run: &Trajectory<'_>, steps: u64) {
     for more in run.attempts.iter().filter_map(|attempt| attempt.tokens).filter(Tokens::usable) {
         *tokens.get_or_insert_with(Tokens::default) += more;
     }
-    let tokens = tokens.or(run.tokens).filter(Tokens::usable);
+    let tokens = tokens.or(run.tokens).filter(countable);
     let mut cost = None;
     for more in run.attempts.iter().filter_map(|attempt| attempt.cost_usd) {
         *cost.get_or_insert(0.0) += more;

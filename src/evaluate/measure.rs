@@ -14,13 +14,13 @@ pub(super) fn duration(run: &Trajectory<'_>, notes: &mut Notes) -> Option<f64> {
         .or_else(|| {
             let all = run.attempts.iter().filter_map(|attempt| attempt.duration_ms);
             let mut sum = None;
-            for seconds in all.map(|ms| ms / 1e3) {
-                match usable_amount(seconds) {
-                    true => *sum.get_or_insert(0.0) += seconds,
-                    false => beyond |= seconds > 0.0,
+            for ms in all {
+                match usable_amount(ms) {
+                    true => *sum.get_or_insert(0.0) += ms,
+                    false => beyond |= ms > 0.0,
                 }
             }
-            sum
+            sum.map(|ms: f64| ms / 1e3)
         });
     if mixed {
         notes.add("mixed_time_zones", "", run.place);

@@ -5,9 +5,9 @@
 
 use super::Tokens;
 
-/// The largest amount of one attempt or run that is believed: 30 million years, or more tokens than
-/// were ever made. Sums and squares of amounts below it stay far inside of what a float can hold.
-pub const MOST_AMOUNT: f64 = 1e15;
+/// The largest amount of one attempt or run that is summed. It is far beyond what any can take, and
+/// what figures and their intervals make of such amounts (sums, squares, cubes) still is a float.
+pub const MOST_AMOUNT: f64 = 1e60;
 
 /// Whether an amount can be summed: writers use negative ones and NaN for what they do not know.
 #[must_use]

@@ -147,10 +147,14 @@ pub fn query(sql: &str, runs: Frame, steps: Frame, most: Duration) -> Result<Fra
         if let Some(why) = guard::pairs(&lazy.logical_plan, false) {
             return Ok(Err(why));
         }
+        let deepest = std::cell::Cell::new(0);
         let plan = plan::map(&lazy.logical_plan, &|node| {
             order::keep(node);
-            whole::check(node);
+            whole::check(node, &deepest);
         });
+        if let Some(why) = whole::refusal(deepest.get()) {
+            return Ok(Err(why));
+        }
         LazyFrame::from(plan).collect().map(Ok)
     };
     // What the library has to say of its own plans is for its developers.

@@ -4,6 +4,7 @@
 //! fit comes out as another number. Here they are computed in 64 bits, and what may not fit is an
 //! error; powers are computed with decimals.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use polars::error::{PolarsError, PolarsResult};
@@ -17,9 +18,38 @@ const BEYOND: f64 = 9_223_372_036_854_775_808.0;
 /// What is said of them.
 pub(super) const TOO_LARGE: &str = "a whole number of the SQL does not fit 64 bits; compute with decimals, such as `CAST(x AS DOUBLE)` or `1.0 * x`";
 
-/// Makes the arithmetic of a node checked.
-pub(super) fn check(plan: &mut DslPlan) {
-    map_expressions(plan, &checked);
+/// The most sums, differences, products and totals of one part of a statement: each nests in the
+/// stack of a thread that is not ours.
+const MOST: usize = 100;
+
+/// Makes the arithmetic of a node checked; notes the largest number of operators that is too large.
+pub(super) fn check(plan: &mut DslPlan, deepest: &Cell<usize>) {
+    let found = Cell::new(0);
+    map_expressions(plan, &|expr| {
+        found.set(found.get() + usize::from(is_arithmetic(&expr)));
+        expr
+    });
+    match found.get() > MOST {
+        true => deepest.set(deepest.get().max(found.get())),
+        false => map_expressions(plan, &checked),
+    }
+}
+
+/// Why a statement with so many of them is not run.
+pub(super) fn refusal(deepest: usize) -> Option<String> {
+    (deepest > MOST).then(|| {
+        format!("one part of the SQL has {deepest} sums, differences and products; at most {MOST} are computed")
+    })
+}
+
+fn is_arithmetic(expr: &Expr) -> bool {
+    match expr {
+        Expr::BinaryExpr { op, .. } => {
+            matches!(op, Operator::Plus | Operator::Minus | Operator::Multiply)
+        }
+        Expr::Agg(AggExpr::Sum(_)) => true,
+        _ => false,
+    }
 }
 
 fn checked(expr: Expr) -> Expr {

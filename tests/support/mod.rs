@@ -21,6 +21,7 @@ fn text_at(path: &Path) -> String {
 
 /// The path of `rel` in the shared folder: `AGENTEVAL_SHARED`, else `../shared`
 /// beside the repository. Without the folder: `None`, and a failure under `CI`.
+#[allow(dead_code, reason = "without tables one test crate uses none of it")]
 #[expect(clippy::print_stdout, reason = "a skipped test must say so")]
 pub(crate) fn shared(rel: &str) -> Option<PathBuf> {
     let root = std::env::var_os("AGENTEVAL_SHARED").map_or_else(
