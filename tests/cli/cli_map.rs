@@ -732,6 +732,8 @@ fn files_that_may_hold_runs_and_gave_none_are_told_and_stop_a_strict_reading() {
     assert!(ran.err.contains("weird.jsonl") && ran.err.contains("one.json"), "{}", ran.err);
     assert!(!ran.err.contains("README.md"), "{}", ran.err);
     run(&["analyze", &path, "--strict"]).refused(2, &["weird.jsonl", "map suggest"]);
+}
+
 #[test]
 fn a_mapping_by_which_no_step_can_fail_is_told() {
     const CODE: &str = "mapping_tells_no_failure";
