@@ -15,8 +15,9 @@ mod outcome;
 mod run;
 mod tree;
 
-use std::collections::HashMap;
 use std::sync::Arc;
+
+use foldhash::HashMap;
 
 use super::tally::Tally;
 use crate::ingest::formats::Parsed;
@@ -176,6 +177,8 @@ fn nanos(stamp: Option<&Stamp<'_>>) -> Option<i64> {
 pub struct Spans {
     runs: Vec<Run>,
     by_id: HashMap<String, usize>,
+    /// The run of the span before, which most often is that of the next one.
+    last: usize,
     /// What became of the spans; formats add what they notice themselves.
     pub tally: Tally,
 }
@@ -184,8 +187,45 @@ pub struct Spans {
 struct Run {
     id: String,
     spans: Vec<Span>,
-    by_id: HashMap<String, usize>,
+    ids: Ids,
     head: Option<Head>,
+}
+
+/// Spans of one run up to this number are told apart by comparing their ids; a table of ids for
+/// each of many small runs would take more than all that it finds.
+const FEW: usize = 16;
+
+/// Where the span of an id stands among the spans of its run.
+#[derive(Debug, Default)]
+struct Ids {
+    /// Of runs with more than [`FEW`] spans.
+    many: HashMap<Box<str>, usize>,
+}
+
+impl Ids {
+    fn get(&self, id: &str, spans: &[Span]) -> Option<usize> {
+        if id.is_empty() {
+            return None;
+        }
+        if spans.len() <= FEW {
+            return spans.iter().position(|span| span.id == id);
+        }
+        self.many.get(id).copied()
+    }
+
+    /// Tells that a span was added at the end.
+    fn added(&mut self, spans: &[Span]) {
+        let new = match spans.len() {
+            0..=FEW => return,
+            // The table starts here, so that it lacks all of them.
+            length if length == FEW + 1 => 0,
+            length => length - 1,
+        };
+        for (at, span) in spans.iter().enumerate().skip(new).filter(|(_, span)| !span.id.is_empty())
+        {
+            self.many.insert(span.id.as_str().into(), at);
+        }
+    }
 }
 
 impl Spans {
@@ -194,23 +234,21 @@ impl Spans {
     pub fn push(&mut self, run: &str, span: Span) -> bool {
         let at = self.run(run);
         let run = &mut self.runs[at];
-        if !span.id.is_empty() {
-            if let Some(&twin) = run.by_id.get(&span.id) {
-                self.tally.count(
-                    "spans_merged",
-                    Severity::Note,
-                    span.place,
-                    "duplicate_span: the same span id again in one trace",
-                );
-                let kept = &mut run.spans[twin];
-                if span.completeness() > kept.completeness() {
-                    *kept = span;
-                }
-                return false;
+        if let Some(twin) = run.ids.get(&span.id, &run.spans) {
+            self.tally.count(
+                "spans_merged",
+                Severity::Note,
+                span.place,
+                "duplicate_span: the same span id again in one trace",
+            );
+            let kept = &mut run.spans[twin];
+            if span.completeness() > kept.completeness() {
+                *kept = span;
             }
-            run.by_id.insert(span.id.clone(), run.spans.len());
+            return false;
         }
         run.spans.push(span);
+        run.ids.added(&run.spans);
         true
     }
 
@@ -231,12 +269,18 @@ impl Spans {
     }
 
     fn run(&mut self, id: &str) -> usize {
-        if let Some(&at) = self.by_id.get(id) {
-            return at;
+        if self.runs.get(self.last).is_some_and(|run| run.id == id) {
+            return self.last;
         }
-        self.by_id.insert(id.to_owned(), self.runs.len());
-        self.runs.push(Run { id: id.to_owned(), ..Run::default() });
-        self.runs.len() - 1
+        self.last = match self.by_id.get(id) {
+            Some(&at) => at,
+            None => {
+                self.by_id.insert(id.to_owned(), self.runs.len());
+                self.runs.push(Run { id: id.to_owned(), ..Run::default() });
+                self.runs.len() - 1
+            }
+        };
+        self.last
     }
 
     /// Makes one run of each trace that an agent left behind, in the order of their first spans.
@@ -244,7 +288,7 @@ impl Spans {
     pub fn finish(mut self) -> Parsed<'static> {
         let mut parsed = Parsed::default();
         for run in self.runs {
-            let built = run::build(run.id, run.spans, &run.by_id, run.head, &mut self.tally);
+            let built = run::build(run.id, run.spans, &run.ids, run.head, &mut self.tally);
             parsed.runs.extend(built.run);
             parsed.issues.extend(built.issues);
         }

@@ -185,7 +185,8 @@ fn span(json: &str, wire: &Wire<'_>, process: Option<&Resource>, found: &mut Fou
 /// A tag's value as text.
 fn tag(tags: &Attributes<'_>, name: &str) -> Option<String> {
     let (_, raw) = tags.0.iter().find(|(key, _)| key == name)?;
-    wire::value(raw.get()).map(wire::Value::into_text).filter(|text| !text.is_empty())
+    let text = wire::value(raw.get())?.into_text();
+    (!text.is_empty()).then(|| text.into_owned())
 }
 
 /// The end of a span that took so many microseconds.

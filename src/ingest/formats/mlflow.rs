@@ -223,15 +223,10 @@ fn end(start: &Stamp<'static>, millis: f64) -> Option<Stamp<'static>> {
 fn span(run: &str, json: &str, wire: &WireSpan<'_>, found: &mut Found) {
     let context: Context<'_> = wire.context.and_then(read).unwrap_or_default();
     let status: Status<'_> = wire.status.and_then(read).unwrap_or_default();
-    // Each value is JSON in a text, which is unpacked once, for all dialects to be read as usual.
-    let entries = wire.attributes.and_then(read::<Entries<'_>>).unwrap_or_default().0;
-    let values: Vec<(&str, Cow<'_, str>)> =
-        entries.iter().map(|(key, value)| (key.as_ref(), unpacked(value))).collect();
-    let pairs = values.iter().filter_map(|(key, json)| {
-        Some((Cow::Borrowed(*key), serde_json::from_str::<&RawValue>(json).ok()?))
-    });
+    // Each value is JSON in a text; what is read of them is unpacked, and nothing else.
+    let entries = wire.attributes.and_then(read::<Entries<'_>>).unwrap_or_default();
     let mut facts = Facts::new();
-    facts.take(&Attributes(pairs.collect()));
+    facts.take_in_texts(&entries);
     let mut scores = Vec::new();
     for event in wire.events.and_then(read::<Vec<Event<'_>>>).unwrap_or_default() {
         let Some(attributes) = event.attributes.and_then(read::<Attributes<'_>>) else { continue };
@@ -243,7 +238,7 @@ fn span(run: &str, json: &str, wire: &WireSpan<'_>, found: &mut Found) {
         SpanClass::Other("other_span") => SpanClass::Chain,
         known => known,
     };
-    let named = |key: &str| values.iter().find(|(have, _)| *have == key);
+    let named = |key: &str| entries.0.iter().find(|(have, _)| *have == key);
     let base = Base {
         id: wire::id(wire.span_id.or(context.span_id), 8).unwrap_or_default(),
         parent: wire::id(wire.parent_span_id.or(wire.parent_id), 8),
@@ -255,7 +250,7 @@ fn span(run: &str, json: &str, wire: &WireSpan<'_>, found: &mut Found) {
         status: mapping::status(status.code.or(wire.status_code)),
         message: word(status.message.or(wire.status_message)),
         class: Some(class),
-        cost_usd: named("mlflow.llm.cost").and_then(|(_, json)| cost(json)),
+        cost_usd: named("mlflow.llm.cost").and_then(|(_, json)| cost(&unpacked(json))),
         raw: found.raw.then_some(json),
         ..Base::default()
     };

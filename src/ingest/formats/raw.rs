@@ -215,7 +215,7 @@ pub(crate) fn base64(text: &str) -> Option<Vec<u8>> {
 
 /// Text as a JSON string.
 pub(crate) fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
+    serde_json::to_string(text).unwrap_or_else(|_| "null".to_owned())
 }
 
 /// Offset of `part` in `whole`, of which it is a slice; 0 where it is not.

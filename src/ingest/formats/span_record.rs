@@ -155,11 +155,12 @@ pub(super) fn instant(raw: Option<&RawValue>, zone: Zone) -> Option<Stamp<'stati
     }
     let stamp = match written.parse::<f64>() {
         Ok(number) => Stamp::Number(number),
-        Err(_) => Stamp::Text(Cow::Owned(written.to_owned())),
+        Err(_) => Stamp::Text(Cow::Borrowed(written)),
     };
     let nanos = |micros: i64| u64::try_from(micros).ok()?.checked_mul(1000).filter(|n| *n > 0);
     let time = stamp.time().filter(|time| time.zoned || zone == Zone::Utc);
-    Some(time.and_then(|time| nanos(time.micros)).map_or(stamp, Stamp::Nanos))
+    let nanos = time.and_then(|time| nanos(time.micros));
+    Some(nanos.map_or_else(|| stamp.into_owned(), Stamp::Nanos))
 }
 
 /// Nanoseconds of a whole number of seconds, milliseconds, microseconds or nanoseconds, exactly.
@@ -178,18 +179,28 @@ fn of_magnitude(number: u64) -> Option<u64> {
 pub(super) fn unwrapped(raw: &RawValue) -> Cow<'_, str> {
     let mut json = Cow::Borrowed(raw.get().trim());
     for _ in 0..3 {
-        if !json.starts_with('"') {
+        if !may_hold_json(&json) {
             break;
         }
-        let Ok(inner) = serde_json::from_str::<String>(&json) else { break };
-        let inner = inner.trim();
-        let nested = inner.starts_with(['{', '[', '"']);
-        if !nested || serde_json::from_str::<IgnoredAny>(inner).is_err() {
+        let Ok(mut inner) = serde_json::from_str::<String>(&json) else { break };
+        let trimmed = inner.trim();
+        let nested = trimmed.starts_with(['{', '[', '"']);
+        if !nested || serde_json::from_str::<IgnoredAny>(trimmed).is_err() {
             break;
         }
-        json = Cow::Owned(inner.to_owned());
+        if trimmed.len() < inner.len() {
+            inner = trimmed.to_owned();
+        }
+        json = Cow::Owned(inner);
     }
     json
+}
+
+/// Whether JSON is a text that starts as JSON does, or with space or an escape: no other one is
+/// decoded.
+fn may_hold_json(json: &str) -> bool {
+    let inside = json.strip_prefix('"').and_then(|inside| inside.chars().next());
+    inside.is_some_and(|first| matches!(first, '{' | '[' | '\\') || first.is_whitespace())
 }
 
 /// First parts of the keys below which attributes that are read can stand in nested form.
@@ -220,42 +231,37 @@ const LONGEST_PATH: usize = 512;
 /// The attributes of a map whose keys are dotted, nested, or both, under dotted keys.
 pub(super) fn dotted(map: &RawValue) -> Attributes<'_> {
     let mut found = Vec::new();
-    let mut open = vec![(String::new(), map, 0_usize)];
+    let mut open = vec![(Cow::Borrowed(""), map, 0_usize)];
     while let Some((above, value, depth)) = open.pop() {
-        let mut below = Vec::new();
-        let mut add = |key: Cow<'_, str>, value| {
-            let path = if above.is_empty() { key.into_owned() } else { format!("{above}.{key}") };
-            below.push((path, value, depth + 1));
-        };
-        if value.get().starts_with('[') {
+        let first_open = open.len();
+        let members = if value.get().starts_with('[') {
             let items: Vec<&RawValue> = read(value).unwrap_or_default();
-            for (at, item) in items.into_iter().enumerate() {
-                add(Cow::Owned(at.to_string()), item);
-            }
+            let numbered = items.into_iter().enumerate();
+            numbered.map(|(at, item)| (Cow::Owned(at.to_string()), item)).collect()
         } else {
-            for (key, value) in read::<Entries<'_>>(value).unwrap_or_default().0 {
-                add(key, value);
-            }
-        }
-        let mut deeper = Vec::new();
-        for (path, value, depth) in below {
-            let first = path.split('.').next().unwrap_or_default();
-            let holds = value.get().starts_with('{')
-                || (value.get().starts_with('[') && path.starts_with("llm.output_messages"));
-            if holds
-                && depth < DEEPEST
-                && path.len() <= LONGEST_PATH
-                && NESTED.contains(&first)
-                && !is_read(&path)
-            {
-                deeper.push((path, value, depth));
+            read::<Entries<'_>>(value).unwrap_or_default().0
+        };
+        found.reserve(members.len());
+        for (key, value) in members {
+            let path = if above.is_empty() { key } else { Cow::Owned(format!("{above}.{key}")) };
+            if holds_attributes(&path, value) && depth + 1 < DEEPEST {
+                open.push((path, value, depth + 1));
             } else {
-                found.push((Cow::Owned(path), value));
+                found.push((path, value));
             }
         }
-        open.extend(deeper.into_iter().rev());
+        open[first_open..].reverse();
     }
     Attributes(found)
+}
+
+/// Whether a value is to be looked into for attributes that are read.
+fn holds_attributes(path: &str, value: &RawValue) -> bool {
+    let json = value.get();
+    let nests =
+        json.starts_with('{') || (json.starts_with('[') && path.starts_with("llm.output_messages"));
+    let first = || path.split('.').next().unwrap_or_default();
+    nests && path.len() <= LONGEST_PATH && NESTED.contains(&first()) && !is_read(path)
 }
 
 #[cfg(test)]

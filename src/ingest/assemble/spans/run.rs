@@ -4,11 +4,10 @@
 //! errors are counted. What the run as a whole is called is told in `head`.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 
 use super::head::{self, Head};
 use super::tree::Tree;
-use super::{Span, SpanClass, calls, nanos, outcome};
+use super::{Ids, Span, SpanClass, calls, nanos, outcome};
 use crate::ingest::assemble::tally::Tally;
 use crate::model::{Attempt, Issue, Place, Severity, Tokens, Trajectory};
 
@@ -32,7 +31,7 @@ enum Role {
 pub(super) fn build(
     id: String,
     mut spans: Vec<Span>,
-    by_id: &HashMap<String, usize>,
+    ids: &Ids,
     told: Option<Head>,
     tally: &mut Tally,
 ) -> Built {
@@ -42,7 +41,7 @@ pub(super) fn build(
     if spans.is_empty() {
         return told.map_or_else(Built::default, |head| without_spans(id, head, place, tally));
     }
-    let tree = Tree::of(&spans, by_id);
+    let tree = Tree::of(&spans, ids);
     let mut below = Below::of(&spans, &tree);
     if hand_down_usage(&mut spans, &tree, &below) {
         below = Below::of(&spans, &tree);

@@ -2,9 +2,7 @@
 //!
 //! Owns orphans, loops and the order from parents to children. Knows ids and times only.
 
-use std::collections::HashMap;
-
-use super::{Span, nanos};
+use super::{Ids, Span, nanos};
 
 /// The forest of one trace's spans.
 pub(super) struct Tree {
@@ -29,11 +27,11 @@ pub(super) struct Tree {
 
 impl Tree {
     /// Links the spans of one trace; linear in their number.
-    pub(super) fn of(spans: &[Span], by_id: &HashMap<String, usize>) -> Self {
+    pub(super) fn of(spans: &[Span], ids: &Ids) -> Self {
         let mut orphans = 0;
         let mut parent: Vec<Option<usize>> = Vec::with_capacity(spans.len());
         for span in spans {
-            let found = span.parent.as_ref().map(|id| by_id.get(id).copied());
+            let found = span.parent.as_ref().map(|id| ids.get(id, spans));
             orphans += u64::from(found == Some(None));
             parent.push(found.flatten());
         }

@@ -4,10 +4,12 @@
 //! `ai.*`, Google's `gcp.vertex.agent.*`, Logfire, AgentOps) and what a span's kind says of it.
 //! Refuses to read values; see `wire`.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::wire::{self, Attributes, Value};
 use crate::ingest::assemble::spans::{AskedCall, SpanClass};
+use crate::ingest::formats::raw::Entries;
 
 /// One thing that a figure reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -177,9 +179,25 @@ pub(in crate::ingest::formats) fn is_read(key: &str) -> bool {
     slot(key).is_some()
 }
 
+/// A value that is not read yet.
+#[derive(Clone, Copy)]
+struct Unread<'a> {
+    /// Its rank among the names for one thing.
+    rank: u8,
+    /// Whether its JSON may stand in a text.
+    in_text: bool,
+    json: &'a str,
+}
+
+impl<'a> Unread<'a> {
+    fn value(self) -> Option<Value<'a>> {
+        if self.in_text { wire::value_in_text(self.json) } else { wire::value(self.json) }
+    }
+}
+
 /// What a span's attributes say, values still unread.
 pub(in crate::ingest::formats) struct Facts<'a> {
-    slots: [Option<(u8, &'a str)>; SLOTS],
+    slots: [Option<Unread<'a>>; SLOTS],
     /// Tool calls asked for under indexed keys, by the part of the key that names the call.
     indexed: BTreeMap<String, AskedCall>,
     /// Values that could not be read.
@@ -194,25 +212,40 @@ impl<'a> Facts<'a> {
     /// Sorts attributes into slots. The first of equal rank stays.
     pub(in crate::ingest::formats) fn take(&mut self, attributes: &Attributes<'a>) {
         for (key, raw) in &attributes.0 {
-            if raw.get() == "null" {
-                continue; // what is not there is not unreadable
+            self.take_one(key, raw.get(), false);
+        }
+    }
+
+    /// The same for attributes whose values are JSON in texts. They are unpacked where they are
+    /// read, which is never for most of them.
+    pub(in crate::ingest::formats) fn take_in_texts(&mut self, attributes: &Entries<'a>) {
+        for (key, raw) in &attributes.0 {
+            self.take_one(key, raw.get(), true);
+        }
+    }
+
+    fn take_one(&mut self, key: &str, json: &'a str, in_text: bool) {
+        let is_null = || if in_text { wire::is_null_in_text(json) } else { json == "null" };
+        if let Some((slot, rank)) = slot(key) {
+            let held = &mut self.slots[slot as usize];
+            // What is not there is not unreadable.
+            if held.is_none_or(|held| rank < held.rank) && !is_null() {
+                *held = Some(Unread { rank, in_text, json });
             }
-            if let Some((slot, rank)) = slot(key) {
-                let held = &mut self.slots[slot as usize];
-                if held.is_none_or(|(have, _)| rank < have) {
-                    *held = Some((rank, raw.get()));
-                }
-            } else if let Some((call, is_id)) = indexed_call(key) {
-                let Some(text) = wire::value(raw.get()).map(Value::into_text) else { continue };
-                let call = self.indexed.entry(call.to_owned()).or_default();
-                *(if is_id { &mut call.id } else { &mut call.name }) = Some(text);
+        } else if let Some((call, is_id)) = indexed_call(key) {
+            if is_null() {
+                return;
             }
+            let Some(value) = (Unread { rank: 0, in_text, json }).value() else { return };
+            let call = self.indexed.entry(call.to_owned()).or_default();
+            let text = Some(value.into_text().into_owned());
+            *(if is_id { &mut call.id } else { &mut call.name }) = text;
         }
     }
 
     /// Puts JSON text of a format's own field in a slot, before any attribute.
     pub(in crate::ingest::formats) fn set(&mut self, slot: Slot, json: &'a str) {
-        self.slots[slot as usize] = Some((0, json));
+        self.slots[slot as usize] = Some(Unread { rank: 0, in_text: false, json });
     }
 
     pub(in crate::ingest::formats) fn has(&self, slot: Slot) -> bool {
@@ -221,14 +254,13 @@ impl<'a> Facts<'a> {
 
     /// The value in a slot; what cannot be read is counted.
     pub(in crate::ingest::formats) fn value(&mut self, slot: Slot) -> Option<Value<'a>> {
-        let (_, raw) = self.slots[slot as usize]?;
-        let value = wire::value(raw);
+        let value = self.slots[slot as usize]?.value();
         self.undecodable += u64::from(value.is_none());
         value
     }
 
     /// The value as text, unless it is empty.
-    pub(in crate::ingest::formats) fn text(&mut self, slot: Slot) -> Option<String> {
+    pub(in crate::ingest::formats) fn text(&mut self, slot: Slot) -> Option<Cow<'a, str>> {
         self.value(slot).map(Value::into_text).filter(|text| !text.is_empty())
     }
 

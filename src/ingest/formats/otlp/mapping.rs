@@ -168,9 +168,9 @@ pub(in crate::ingest::formats) fn build(
     if class == SpanClass::Agent {
         span.agent = span.agent.or(base.agent);
     }
-    span.task = facts.text(Slot::Task);
+    span.task = owned(facts, Slot::Task);
     span.scores = scores;
-    if let Some(session) = facts.text(Slot::Session) {
+    if let Some(session) = owned(facts, Slot::Session) {
         span.labels.push(("session", session));
     }
     if matches!(class, SpanClass::Llm | SpanClass::Agent) {
@@ -221,10 +221,10 @@ fn attempt(
 ) -> Attempt<'static> {
     let is_call = matches!(span.class, SpanClass::Tool | SpanClass::Retrieval);
     let own_name = match span.class {
-        SpanClass::Tool => facts.text(Slot::ToolName).or_else(|| facts.text(Slot::Entity)),
+        SpanClass::Tool => owned(facts, Slot::ToolName).or_else(|| owned(facts, Slot::Entity)),
         SpanClass::Llm => span.model.clone(),
         SpanClass::Agent => span.agent.clone(),
-        _ => facts.text(Slot::Entity),
+        _ => owned(facts, Slot::Entity),
     };
     let name = own_name.unwrap_or_else(|| {
         let name = name.strip_prefix("execute_tool ").unwrap_or(name);
@@ -238,7 +238,7 @@ fn attempt(
         ..Attempt::default()
     };
     if is_call {
-        let id = facts.text(Slot::CallId);
+        let id = owned(facts, Slot::CallId);
         attempt.request_id = id.map(|id| Cow::Owned(wire::list_of_texts(&id).unwrap_or(id)));
         attempt.input = facts.value(Slot::Arguments).and_then(|value| hash(&value));
         if attempt.error.is_none() {
@@ -274,8 +274,8 @@ pub(in crate::ingest::formats) fn status(code: Option<&RawValue>) -> SpanStatus 
 
 fn error_message(of_status: Option<String>, facts: &mut Facts<'_>) -> Option<String> {
     of_status
-        .or_else(|| facts.text(Slot::ExceptionMessage))
-        .or_else(|| facts.text(Slot::ErrorMessage))
+        .or_else(|| owned(facts, Slot::ExceptionMessage))
+        .or_else(|| owned(facts, Slot::ErrorMessage))
 }
 
 /// The recorded error. Its type is `error.type`, else that of the exception event; the head of
@@ -285,14 +285,14 @@ fn error(
     message: Option<String>,
     facts: &mut Facts<'_>,
 ) -> Option<ErrorInfo<'static>> {
-    let recorded = facts.text(Slot::ErrorType);
+    let recorded = owned(facts, Slot::ErrorType);
     if of_span != SpanStatus::Error && recorded.is_none() {
         return None;
     }
     let specific = |kind: &String| !matches!(kind.as_str(), "_OTHER" | "unknown");
     let kind = recorded
         .filter(specific)
-        .or_else(|| facts.text(Slot::ExceptionType).filter(specific))
+        .or_else(|| owned(facts, Slot::ExceptionType).filter(specific))
         .map(Cow::Owned);
     let message = error_message(message, facts).map(Cow::Owned);
     Some(ErrorInfo { kind, message, origin: ErrorOrigin::Recorded })
@@ -301,12 +301,17 @@ fn error(
 /// OpenInference, unlike the GenAI conventions, has no attribute for an agent's name: it is the
 /// span's.
 fn agent(class: SpanClass, name: &str, facts: &mut Facts<'_>) -> Option<String> {
-    let named = facts.text(Slot::Agent);
+    let named = owned(facts, Slot::Agent);
     if class != SpanClass::Agent {
         return named;
     }
     let of_span = facts.has(Slot::OpenInference) && !name.is_empty();
-    named.or_else(|| facts.text(Slot::Entity)).or_else(|| of_span.then(|| name.to_owned()))
+    named.or_else(|| owned(facts, Slot::Entity)).or_else(|| of_span.then(|| name.to_owned()))
+}
+
+/// What an attribute says, kept.
+fn owned(facts: &mut Facts<'_>, slot: Slot) -> Option<String> {
+    facts.text(slot).map(Cow::into_owned)
 }
 
 /// A text that was JSON in a text without its quotes.
@@ -317,10 +322,10 @@ fn unquoted(text: &str) -> String {
 fn score(facts: &mut Facts<'_>) -> Option<Score<'static>> {
     let value = match facts.value(Slot::ScoreValue) {
         Some(Value::Number(number)) => ScoreValue::Number(number),
-        Some(other) => ScoreValue::from_text(Cow::Owned(other.into_text())),
-        None => ScoreValue::from_text(Cow::Owned(facts.text(Slot::ScoreLabel)?)),
+        Some(other) => ScoreValue::from_text(Cow::Owned(other.into_text().into_owned())),
+        None => ScoreValue::from_text(Cow::Owned(owned(facts, Slot::ScoreLabel)?)),
     };
-    let name = facts.text(Slot::ScoreName).unwrap_or_default();
+    let name = owned(facts, Slot::ScoreName).unwrap_or_default();
     Some(Score { name: Cow::Owned(name), value })
 }
 
@@ -350,7 +355,7 @@ pub(in crate::ingest::formats) fn labels(attributes: &Attributes<'_>) -> Vec<(St
             && let Some(value) = wire::value(raw.get())
             && !matches!(value, Value::Json(_))
         {
-            labels.push((key.clone().into_owned(), value.into_text()));
+            labels.push((key.clone().into_owned(), value.into_text().into_owned()));
         }
     }
     labels

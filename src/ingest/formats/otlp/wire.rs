@@ -10,7 +10,7 @@ use std::fmt;
 use std::fmt::Write as _;
 
 use serde::Deserialize;
-use serde::de::{MapAccess, SeqAccess, Visitor};
+use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::ingest::formats::raw::base64;
@@ -66,7 +66,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Attributes<'a> {
     }
 }
 
-/// A key that is borrowed where it has no escape; a bare `Cow` would always be copied.
+/// A text that is borrowed where it has no escape; a bare `Cow` would always be copied.
 #[derive(Deserialize)]
 struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
 
@@ -77,17 +77,26 @@ pub(in crate::ingest::formats) enum Value<'a> {
     Number(f64),
     Bool(bool),
     /// A list or a map, as plain JSON text.
-    Json(String),
+    Json(Cow<'a, str>),
 }
 
-impl Value<'_> {
-    /// The value as text.
-    pub(in crate::ingest::formats) fn into_text(self) -> String {
+impl<'a> Value<'a> {
+    /// The value as text; borrowed where it is written so.
+    pub(in crate::ingest::formats) fn into_text(self) -> Cow<'a, str> {
         match self {
-            Self::Text(text) => text.into_owned(),
-            Self::Number(number) => number.to_string(),
-            Self::Bool(truth) => truth.to_string(),
-            Self::Json(json) => json,
+            Self::Text(text) | Self::Json(text) => text,
+            Self::Number(number) => number.to_string().into(),
+            Self::Bool(truth) => if truth { "true" } else { "false" }.into(),
+        }
+    }
+
+    /// The value without a borrow.
+    fn into_owned<'o>(self) -> Value<'o> {
+        match self {
+            Self::Text(text) => Value::Text(text.into_owned().into()),
+            Self::Json(json) => Value::Json(json.into_owned().into()),
+            Self::Number(number) => Value::Number(number),
+            Self::Bool(truth) => Value::Bool(truth),
         }
     }
 
@@ -104,7 +113,7 @@ impl Value<'_> {
 #[derive(Deserialize, Default)]
 struct AnyValue<'a> {
     #[serde(borrow, default, alias = "string_value", rename = "stringValue")]
-    string: Option<Cow<'a, str>>,
+    string: Option<Key<'a>>,
     #[serde(borrow, default, alias = "int_value", rename = "intValue")]
     int: Option<&'a RawValue>,
     #[serde(borrow, default, alias = "double_value", rename = "doubleValue")]
@@ -116,7 +125,7 @@ struct AnyValue<'a> {
     #[serde(borrow, default, alias = "kvlist_value", rename = "kvlistValue")]
     kvlist: Option<&'a RawValue>,
     #[serde(borrow, default, alias = "bytes_value", rename = "bytesValue")]
-    bytes: Option<Cow<'a, str>>,
+    bytes: Option<Key<'a>>,
 }
 
 /// Reads an attribute value: OTLP's tagged form, or a plain JSON value. `None` if it is neither.
@@ -126,7 +135,7 @@ pub(in crate::ingest::formats) fn value(raw: &str) -> Option<Value<'_>> {
         b'{' => {
             let any: AnyValue<'_> = serde_json::from_str(raw).ok()?;
             if let Some(text) = any.string.or(any.bytes) {
-                return Some(Value::Text(text));
+                return Some(Value::Text(text.0));
             }
             if let Some(number) = any.int.or(any.double) {
                 return float(number.get()).map(Value::Number);
@@ -137,40 +146,84 @@ pub(in crate::ingest::formats) fn value(raw: &str) -> Option<Value<'_>> {
             if nests_deeper(raw, MAX_BRACKETS) {
                 return None;
             }
+            if any.array.is_none() && any.kvlist.is_none() && !is_empty(raw) {
+                return Some(Value::Json(Cow::Borrowed(raw))); // of an exporter that tags no values
+            }
             let mut json = String::new();
             write_json(raw, 0, &mut json)?;
-            Some(Value::Json(json))
+            Some(Value::Json(Cow::Owned(json)))
         }
         b'"' => serde_json::from_str::<Key<'_>>(raw).ok().map(|key| match marked_float(&key.0) {
             Some(number) => Value::Number(number),
             None => Value::Text(key.0),
         }),
-        b'[' => Some(Value::Json(raw.to_owned())),
+        b'[' => Some(Value::Json(Cow::Borrowed(raw))),
         b't' | b'f' => boolean(raw).map(Value::Bool),
         _ => float(raw).map(Value::Number),
     }
 }
 
+/// Reads a value whose JSON may stand in a text, as in all attributes of MLflow; a text that holds
+/// no JSON is itself. `None` if it is no attribute's value.
+pub(in crate::ingest::formats) fn value_in_text(raw: &str) -> Option<Value<'_>> {
+    if raw.starts_with('"')
+        && let Ok(inner) = serde_json::from_str::<Key<'_>>(raw)
+        && serde_json::from_str::<IgnoredAny>(&inner.0).is_ok()
+    {
+        return match inner.0 {
+            Cow::Borrowed(inner) => value(inner),
+            Cow::Owned(inner) => value(&inner).map(Value::into_owned),
+        };
+    }
+    value(raw)
+}
+
+/// Whether a value is null, be it as it is or as JSON in a text.
+pub(in crate::ingest::formats) fn is_null_in_text(raw: &str) -> bool {
+    let Some(inside) = raw.strip_prefix('"') else { return raw == "null" };
+    // Only a text that starts with the word, with space or with an escape of either is decoded.
+    let may = inside.starts_with(['n', ' ', '\t', '\n', '\r'])
+        || ["\\n", "\\t", "\\r", "\\u"].iter().any(|escape| inside.starts_with(escape));
+    may && serde_json::from_str::<Key<'_>>(raw)
+        .is_ok_and(|text| text.0.trim_matches([' ', '\t', '\n', '\r']) == "null")
+}
+
 /// Whether JSON text has more open brackets at one point than `limit`. One pass, so that a
 /// hostile value is not unpacked level by level before it is refused.
 fn nests_deeper(raw: &str, limit: usize) -> bool {
-    let (mut depth, mut in_text, mut escaped) = (0_usize, false, false);
-    for byte in raw.bytes() {
+    let (bytes, mut depth, mut at) = (raw.as_bytes(), 0_usize, 0);
+    while let Some(byte) = bytes.get(at) {
+        at += 1;
         match byte {
-            _ if escaped => escaped = false,
-            b'\\' => escaped = in_text,
-            b'"' => in_text = !in_text,
-            b'{' | b'[' if !in_text => {
+            b'"' => at = end_of_text(bytes, at),
+            b'{' | b'[' => {
                 depth += 1;
                 if depth > limit {
                     return true;
                 }
             }
-            b'}' | b']' if !in_text => depth = depth.saturating_sub(1),
+            b'}' | b']' => depth = depth.saturating_sub(1),
             _ => {}
         }
     }
     false
+}
+
+/// The offset after the closing quote of a text whose contents start at `at`.
+fn end_of_text(bytes: &[u8], mut at: usize) -> usize {
+    while let Some(found) = bytes.get(at..).and_then(|rest| memchr::memchr2(b'"', b'\\', rest)) {
+        at += found;
+        if bytes[at] == b'"' {
+            return at + 1;
+        }
+        at += 2;
+    }
+    bytes.len()
+}
+
+/// Whether an object has no members.
+fn is_empty(raw: &str) -> bool {
+    raw.trim_start_matches(['{', ' ', '\n', '\t', '\r']) == "}"
 }
 
 /// Writes a value as plain JSON. `None` where it nests too deep or is of no known type.
@@ -194,7 +247,7 @@ fn write_json(raw: &str, depth: usize, out: &mut String) -> Option<()> {
     }
     let any: AnyValue<'_> = serde_json::from_str(raw).ok()?;
     if let Some(text) = any.string.or(any.bytes) {
-        out.push_str(&serde_json::to_string(&text).ok()?);
+        out.push_str(&serde_json::to_string(&text.0).ok()?);
     } else if let Some(number) = any.int {
         out.push_str(number.get().trim_matches('"'));
     } else if let Some(plain) = any.double.or(any.bool) {
@@ -220,7 +273,7 @@ fn write_json(raw: &str, depth: usize, out: &mut String) -> Option<()> {
             write_json(value.get(), depth + 1, out)?;
         }
         out.push('}');
-    } else if raw.trim_start_matches(['{', ' ', '\n', '\t', '\r']) == "}" {
+    } else if is_empty(raw) {
         out.push_str("null"); // an empty value, which the specification allows
     } else {
         out.push_str(raw); // a plain object of an exporter that does not tag its values
@@ -243,10 +296,15 @@ fn boolean(raw: &str) -> Option<bool> {
 
 /// A text field; a number is taken as its digits.
 pub(in crate::ingest::formats) fn text(raw: Option<&RawValue>) -> Option<String> {
+    borrowed_text(raw).map(Cow::into_owned)
+}
+
+/// The same, borrowed where it has no escape.
+fn borrowed_text(raw: Option<&RawValue>) -> Option<Cow<'_, str>> {
     let raw = raw?.get();
     match raw.bytes().next()? {
-        b'"' => serde_json::from_str(raw).ok(),
-        b'0'..=b'9' | b'-' => Some(raw.to_owned()),
+        b'"' => serde_json::from_str::<Key<'_>>(raw).ok().map(|text| text.0),
+        b'0'..=b'9' | b'-' => Some(Cow::Borrowed(raw)),
         _ => None,
     }
 }
@@ -281,19 +339,26 @@ pub(in crate::ingest::formats) fn enum_word(
     raw: Option<&RawValue>,
     prefix: &str,
 ) -> Option<String> {
-    let word = text(raw)?.to_ascii_lowercase();
-    Some(word.strip_prefix(prefix).map_or_else(|| word.clone(), str::to_owned))
+    let mut word = text(raw)?;
+    word.make_ascii_lowercase();
+    Some(match word.strip_prefix(prefix) {
+        Some(rest) => rest.to_owned(),
+        None => word,
+    })
 }
 
 /// An id of `bytes` bytes as lower-case hex, from hex in any case, `0x` hex or base64. Other
 /// texts are kept as they are. `None` where it is empty or all zero, which both mean "none".
 pub(in crate::ingest::formats) fn id(raw: Option<&RawValue>, bytes: usize) -> Option<String> {
-    let text = text(raw)?;
+    let text = borrowed_text(raw)?;
     let text = text.trim();
     let hex = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")).unwrap_or(text);
     let id = if !hex.is_empty() && hex.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         // Leading zeros are dropped by writers that hold ids as numbers.
-        format!("{:0>width$}", hex.to_ascii_lowercase(), width = bytes * 2)
+        let mut id = "0".repeat((bytes * 2).saturating_sub(hex.len()));
+        id.push_str(hex);
+        id.make_ascii_lowercase();
+        id
     } else if let Some(decoded) = decoded(text).filter(|decoded| decoded.len() == bytes) {
         decoded.iter().fold(String::new(), |mut hex, byte| {
             let _ = write!(hex, "{byte:02x}");
