@@ -46,6 +46,7 @@ impl<V: Visitor> Session<'_, V> {
         // Any other archive is a folder: its members are read as files.
         members.sort_unstable();
         self.two_passes = self.request.format.is_none();
+        self.many = true;
         for (name, index) in members.iter().filter(|(name, _)| !name.ends_with('/')) {
             let path = source.path.join(name);
             match member(&mut archive, *index) {

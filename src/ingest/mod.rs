@@ -8,6 +8,7 @@
 mod archive;
 pub mod assemble;
 mod block;
+mod booking;
 pub mod delimited;
 mod feed;
 pub mod formats;
@@ -19,6 +20,7 @@ mod read;
 pub mod repair;
 mod rows;
 pub mod scan;
+mod small;
 mod source;
 mod spelling;
 pub mod split;

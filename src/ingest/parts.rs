@@ -10,7 +10,7 @@ use super::read::{Session, Visitor};
 use super::repair;
 use super::split::Span;
 use crate::config::ReadOptions;
-use crate::model::Issue;
+use crate::model::{Issue, Trajectory};
 
 impl<V: Visitor> Session<'_, V> {
     /// Hands one record to the assembler of its format.
@@ -25,10 +25,11 @@ impl<V: Visitor> Session<'_, V> {
             self.tally.files[block.file as usize].records += 1;
             return self.reject(issue);
         }
-        let mut queue = vec![(span, Depth::Outer)];
+        let mut queue = Vec::new();
+        let mut next = Some((span, Depth::Outer));
         let mut damage = None;
         let (mut rejected, mut last_rejected) = (false, false);
-        while let Some((span, depth)) = queue.pop() {
+        while let Some((span, depth)) = next.take().or_else(|| queue.pop()) {
             let record = block.record(span);
             let mut fate = self.assembler(format, new).push(&record);
             let mut repaired = false;
@@ -50,6 +51,12 @@ impl<V: Visitor> Session<'_, V> {
             last_rejected = matches!(fate, Fate::Refused(_));
             rejected |= last_rejected;
             self.book(&record, fate, repaired)?;
+            // In several files a run may go on in another one.
+            while !self.many
+                && let Some(run) = self.assembler(format, new).give_out()
+            {
+                self.given_out(format.name, run);
+            }
         }
         match damage {
             // A cut-off last record tells of the cut by itself.
@@ -60,6 +67,28 @@ impl<V: Visitor> Session<'_, V> {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Looks at a run that is over before its file is, and keeps what is kept of it.
+    fn given_out(&mut self, format: &'static str, mut run: Trajectory<'static>) {
+        let mut state = self.take_state();
+        let out = self.look(&mut state, format, &mut run);
+        self.put_state(state);
+        self.early.push((format, run.place, out));
+    }
+
+    /// Shows a run that was made of parts to the visitor.
+    pub(super) fn look(
+        &mut self,
+        state: &mut V::State,
+        format: &str,
+        run: &mut Trajectory<'static>,
+    ) -> V::Out {
+        if let Some(file) = self.tally.files.get_mut(run.place.file as usize) {
+            file.runs += 1;
+            self.joins.complete(format, &file.path, run);
+        }
+        self.visitor.visit(state, run)
     }
 
     /// The assembler of a format, made for its first record.

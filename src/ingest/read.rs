@@ -5,22 +5,26 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::Mutex;
 
-use super::block::{Block, Outcome, Parse, WholeReader, batches, cut_between, too_large};
-use super::feed::Feed;
+use super::block::{Block, Parse, WholeReader, batches, cut_between, too_large};
+use super::feed::{Ahead, Feed};
 use super::formats::sidecars;
 use super::formats::{self, Assembler, Format, Reader, Unclaimed, harbor};
 use super::joins::{Again, Deferred, Joins, may_be_of_trial};
 use super::json_rows::Objects;
 use super::parallel::in_parallel;
 use super::rows::Table;
+use super::small::Waiting;
 use super::source::{self, Source, Stream};
 use super::split::{Framing, Span, Splitter};
 use super::{FileTally, LeftOut, ReadError, Tally};
 use crate::config::ReadOptions;
-use crate::model::{Issue, Place, Severity, Trajectory};
+use crate::model::{Issue, Place, Trajectory};
 
-/// Bytes read at a time; a record may be longer.
+/// Bytes of a file that its format is told from.
 pub(super) const BLOCK: usize = 4 << 20;
+
+/// Bytes read at a time after these; a record may be longer.
+const STRIDE: usize = 2 << 20;
 
 /// Bytes read at first.
 const FIRST: usize = 64 << 10;
@@ -28,9 +32,6 @@ const FIRST: usize = 64 << 10;
 /// The most bytes of one record (1 GiB, as for a member of an archive): a longer one is rejected,
 /// so that no small compressed file can fill the memory.
 pub const MAX_RECORD: usize = 1 << 30;
-
-/// Warnings of a loss whose size is not known, which `--strict` must not pass over either.
-const LOSSES: [&str; 2] = ["damaged_stream", "truncated_array"];
 
 /// Takes each run while its text is still in memory and keeps what it needs of it.
 ///
@@ -93,6 +94,9 @@ pub fn read<V: Visitor>(
         deferred: Vec::new(),
         held: 0,
         two_passes: sources.len() > 1 && request.format.is_none(),
+        many: sources.len() > 1,
+        early: Vec::new(),
+        waiting: Waiting::default(),
     };
     for source in sources {
         session.file(source)?;
@@ -103,12 +107,12 @@ pub fn read<V: Visitor>(
 pub(super) struct Session<'s, V: Visitor> {
     pub(super) request: &'s Request<'s>,
     pub(super) visitor: &'s V,
-    collect: &'s mut dyn FnMut(V::Out),
+    pub(super) collect: &'s mut dyn FnMut(V::Out),
     pub(super) tally: Tally,
     pub(super) states: Mutex<Vec<V::State>>,
     pub(super) assemblers: Vec<(&'static str, Box<dyn Assembler>)>,
     /// Issues that were told, by file, code and message, as places in `Tally::issues`.
-    told: HashMap<(u32, &'static str, String), usize>,
+    pub(super) told: HashMap<(u32, &'static str, String), usize>,
     pub(super) joins: Joins,
     /// File and bytes of the last record of requests to a model.
     last_record: Option<(u32, Vec<u8>)>,
@@ -117,6 +121,11 @@ pub(super) struct Session<'s, V: Visitor> {
     pub(super) held: usize,
     /// Whether files may lie beside others, so that what they say must be known first.
     pub(super) two_passes: bool,
+    /// Whether there are several files.
+    pub(super) many: bool,
+    pub(super) waiting: Waiting<'s>,
+    /// What was kept of runs that assemblers gave out early, with format and place.
+    pub(super) early: Vec<(&'static str, Place, V::Out)>,
 }
 
 impl<'s, V: Visitor> Session<'s, V> {
@@ -260,6 +269,12 @@ impl<'s, V: Visitor> Session<'s, V> {
             (Framing::Elements, None) if !format.splits_arrays => Framing::Values,
             (framing, None) => framing,
         };
+        if table.is_none() && objects.is_none() {
+            feed = match self.wait(feed, framing, format, path, file)? {
+                Some(feed) => feed,
+                None => return Ok(()),
+            };
+        }
         let mut splitter = Splitter::on_line(framing, table.as_ref().map_or(1, |table| table.line));
         if let Some(table) = &table {
             feed.done(table.length);
@@ -271,6 +286,7 @@ impl<'s, V: Visitor> Session<'s, V> {
             self.issue(issue)?;
         }
         let mut spans = Vec::new();
+        let whole = matches!(format.reader, Reader::Whole(_)) && table.is_none();
         loop {
             spans.clear();
             let done = splitter.split(feed.bytes(), feed.ended(), &mut spans);
@@ -279,13 +295,26 @@ impl<'s, V: Visitor> Session<'s, V> {
             if feed.offset() <= 3 {
                 self.spelling(feed.bytes(), &spans, file, format)?;
             }
-            let block = Block { bytes: feed.bytes(), base: feed.offset(), file, path, most, wraps };
+            let (base, ended) = (feed.offset(), feed.ended());
+            // A record that is longer than what is read at a time grows in one buffer.
+            let few = feed.bytes().len() - done <= STRIDE / 2;
+            let ahead = whole && !ended && few && self.request.threads > 1;
+            let (bytes, ahead) = match ahead {
+                true => {
+                    let (bytes, ahead) = feed.overlap(done, STRIDE);
+                    (bytes, Some(ahead))
+                }
+                false => (feed.bytes(), None),
+            };
+            let block = Block { bytes, base, file, path, most, wraps };
             match &table {
                 Some(table) => self.table(&block, &spans, table, format)?,
-                None => self.block(&block, &spans, format, objects.as_ref())?,
+                None => self.block(&block, &spans, format, objects.as_ref(), ahead)?,
             }
-            feed.done(done);
-            if feed.ended() {
+            if feed.turn(done) {
+                continue;
+            }
+            if ended {
                 break;
             }
             if feed.bytes().len() > most {
@@ -295,16 +324,21 @@ impl<'s, V: Visitor> Session<'s, V> {
                 self.reject(too_large(most, place))?;
                 feed.done(splitter.skip(feed.bytes().len()));
             }
-            feed.fill(BLOCK);
+            feed.fill(STRIDE);
         }
-        let place = Place { file, line: 0, byte: feed.offset() };
+        self.ended(&feed, splitter.cut_between(), file)
+    }
+
+    /// Tells how a stream broke off, where it did: by an error, or in an array between two records.
+    pub(super) fn ended(&mut self, feed: &Feed<'_>, cut: bool, file: u32) -> Result<(), ReadError> {
+        let place = Place { file, line: 0, byte: feed.offset() + feed.bytes().len() as u64 };
         let cut = match feed.damage() {
             Some(reason) => Some(Issue::warning(
                 "damaged_stream",
                 place,
                 format!("the stream ends in an error: {reason}; what came before it was read"),
             )),
-            None => splitter.cut_between().then(|| cut_between(place)),
+            None => cut.then(|| cut_between(place)),
         };
         cut.map_or(Ok(()), |issue| self.issue(issue))
     }
@@ -316,9 +350,10 @@ impl<'s, V: Visitor> Session<'s, V> {
         spans: &[Span],
         format: &Format,
         objects: Option<&Objects>,
+        ahead: Option<Ahead<'_, '_>>,
     ) -> Result<(), ReadError> {
         match format.reader {
-            Reader::Whole(parse) => self.whole(block, spans, format, &parse),
+            Reader::Whole(parse) => self.whole(block, spans, format, &parse, ahead),
             Reader::Parts(new) | Reader::PartsOrRows(new) => {
                 for span in spans {
                     self.part(block, *span, format, new)?;
@@ -326,31 +361,33 @@ impl<'s, V: Visitor> Session<'s, V> {
                 Ok(())
             }
             Reader::Rows(_) => match objects {
-                Some(rows) => self.whole(block, spans, format, &|record, _| rows.read(record)),
+                Some(rows) => {
+                    self.whole(block, spans, format, &|record, _| rows.read(record), None)
+                }
                 // A table without a header has no rows.
                 None => Ok(()),
             },
         }
     }
 
-    /// Reads the records of one block, each of which is whole runs.
+    /// Reads the records of one block, each of which is whole runs, while the next one is read.
     fn whole(
         &mut self,
         block: &Block<'_>,
         spans: &[Span],
         format: &Format,
         parse: &Parse<'_>,
+        ahead: Option<Ahead<'_, '_>>,
     ) -> Result<(), ReadError> {
         let options = &self.request.options;
-        let (visitor, joins) = (self.visitor, &self.joins);
+        let (visitor, joins, states) = (self.visitor, &self.joins, &self.states);
         let whole = WholeReader { parse, format, options, visitor, joins };
         let batches = batches(spans);
-        let outcomes = in_parallel(self.request.threads, batches.len(), &|at| {
-            let mut state = take(&self.states).unwrap_or_else(|| self.visitor.state());
-            let outcome = whole.batch(&mut state, block, batches[at]);
-            put(&self.states, state);
-            outcome
-        });
+        let meanwhile = ahead.map(|ahead| Box::new(|| ahead.read()) as Box<dyn FnOnce()>);
+        let work = |at: usize| {
+            with_state(states, visitor, |state| whole.batch(state, block, batches[at]))
+        };
+        let outcomes = in_parallel(self.request.threads, batches.len(), &work, meanwhile);
         for outcome in outcomes {
             self.take_in(block.file, outcome)?;
         }
@@ -358,7 +395,7 @@ impl<'s, V: Visitor> Session<'s, V> {
     }
 
     /// Tells of records whose messages begin with those of the record before them in the file.
-    fn repetitions(
+    pub(super) fn repetitions(
         &mut self,
         block: &Block<'_>,
         spans: &[Span],
@@ -383,88 +420,35 @@ impl<'s, V: Visitor> Session<'s, V> {
         }
     }
 
-    /// Books what a batch of records gave.
-    pub(super) fn take_in(
-        &mut self,
-        file: u32,
-        outcomes: impl IntoIterator<Item = Outcome<V::Out>>,
-    ) -> Result<(), ReadError> {
-        for (outcome, repaired) in outcomes {
-            let tally = &mut self.tally.files[file as usize];
-            tally.records += 1;
-            tally.repaired += u64::from(repaired);
-            match outcome {
-                Ok((outs, issues)) => {
-                    tally.used += 1;
-                    tally.runs += outs.len() as u64;
-                    for issue in issues {
-                        self.issue(issue)?;
-                    }
-                    for out in outs {
-                        (self.collect)(out);
-                    }
-                }
-                Err(issue) => self.reject(issue)?,
-            }
-        }
-        Ok(())
-    }
-
-    /// Books a rejected record; its file counts it as met already.
-    pub(super) fn reject(&mut self, issue: Issue) -> Result<(), ReadError> {
-        self.stop_if_strict(&issue)?;
-        self.tally.files[issue.place.file as usize].reject(issue);
-        Ok(())
-    }
-
-    /// Books whatever else was noticed, be it in a record, between records or at the end. Parts of
-    /// records that were rejected are counted apart, as their record counts as read.
-    pub(super) fn issue(&mut self, issue: Issue) -> Result<(), ReadError> {
-        self.stop_if_strict(&issue)?;
-        match self.tally.files.get_mut(issue.place.file as usize) {
-            Some(file) if issue.severity == Severity::Rejected => file.reject_parts(issue),
-            _ => {
-                // The same thing again is counted, not kept again.
-                let key = (issue.place.file, issue.code, issue.message.clone());
-                let next = self.tally.issues.len();
-                let at = *self.told.entry(key).or_insert(next);
-                match self.tally.issues.get_mut(at) {
-                    Some(known) => known.count += issue.count,
-                    None => self.tally.issues.push(issue),
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn stop_if_strict(&self, issue: &Issue) -> Result<(), ReadError> {
-        let lost = issue.severity == Severity::Rejected || LOSSES.contains(&issue.code);
-        if self.request.strict && lost {
-            let (place, reason) = (self.tally.locate(issue.place), issue.to_string());
-            return Err(ReadError::Strict { place, reason });
-        }
-        Ok(())
-    }
-
     fn finish(mut self) -> Result<Tally, ReadError> {
+        self.flush()?;
         let (results, finished) = self.second_pass()?;
+        self.flush()?;
         let others = std::mem::take(&mut self.assemblers).into_iter();
         let others = others.map(|(format, assembler)| (format, assembler.finish()));
         for (format, mut parsed) in others.chain(finished) {
             let mut state = self.take_state();
+            let (early, others): (Vec<_>, Vec<_>) =
+                std::mem::take(&mut self.early).into_iter().partition(|(of, ..)| *of == format);
+            self.early = others;
+            let mut early: Vec<_> = early.into_iter().map(|(_, place, out)| (place, out)).collect();
+            early.sort_by_key(|(place, _)| *place);
+            let mut early = early.into_iter().peekable();
             for run in &mut parsed.runs {
-                if let Some(file) = self.tally.files.get_mut(run.place.file as usize) {
-                    file.runs += 1;
-                    self.joins.complete(format, &file.path, run);
+                while let Some((_, out)) = early.next_if(|(place, _)| *place < run.place) {
+                    (self.collect)(out);
                 }
-                (self.collect)(self.visitor.visit(&mut state, run));
+                let out = self.look(&mut state, format, run);
+                (self.collect)(out);
             }
+            early.for_each(|(_, out)| (self.collect)(out));
             self.put_state(state);
             for issue in parsed.issues {
                 self.issue(issue)?;
             }
         }
         self.results(results)?;
+        self.flush()?;
         self.tell_joins()?;
         for state in self.states.into_inner().unwrap_or_default() {
             self.visitor.retire(state);
@@ -481,11 +465,23 @@ impl<'s, V: Visitor> Session<'s, V> {
     }
 }
 
-pub(super) fn take<S>(states: &Mutex<Vec<S>>) -> Option<S> {
+/// Works with scratch that no other thread has.
+pub(super) fn with_state<V: Visitor, T>(
+    states: &Mutex<Vec<V::State>>,
+    visitor: &V,
+    work: impl FnOnce(&mut V::State) -> T,
+) -> T {
+    let mut state = take(states).unwrap_or_else(|| visitor.state());
+    let result = work(&mut state);
+    put(states, state);
+    result
+}
+
+fn take<S>(states: &Mutex<Vec<S>>) -> Option<S> {
     states.lock().ok().and_then(|mut states| states.pop())
 }
 
-pub(super) fn put<S>(states: &Mutex<Vec<S>>, state: S) {
+fn put<S>(states: &Mutex<Vec<S>>, state: S) {
     if let Ok(mut states) = states.lock() {
         states.push(state);
     }

@@ -15,7 +15,7 @@ use super::formats::{
     self, Assembler, Format, Parsed, Probe, Reader, Record, Refusal, Row, RowReader,
 };
 use super::parallel::in_parallel;
-use super::read::{Session, Visitor, put, take};
+use super::read::{Session, Visitor, with_state};
 use super::split::{Framing, Span};
 use crate::config::ReadOptions;
 use crate::model::{Issue, Place, Severity};
@@ -424,15 +424,17 @@ impl<V: Visitor> Session<'_, V> {
     /// Reads the rows of one block, each a run.
     fn rows(&mut self, block: &Block<'_>, spans: &[Span], table: &Table) -> Result<(), ReadError> {
         let batches = batches(spans);
-        let done = in_parallel(self.request.threads, batches.len(), &|at| {
-            let mut state = take(&self.states).unwrap_or_else(|| self.visitor.state());
-            let mut fates = Vec::with_capacity(batches[at].len());
-            for span in batches[at] {
-                table.row(self.visitor, &mut state, block, *span, false, &mut fates);
-            }
-            put(&self.states, state);
-            fates
-        });
+        let (visitor, states) = (self.visitor, &self.states);
+        let work = |at: usize| {
+            with_state(states, visitor, |state| {
+                let mut fates = Vec::with_capacity(batches[at].len());
+                for span in batches[at] {
+                    table.row(visitor, state, block, *span, false, &mut fates);
+                }
+                fates
+            })
+        };
+        let done = in_parallel(self.request.threads, batches.len(), &work, None);
         for fate in done.into_iter().flatten() {
             match fate {
                 Fate::Read(outcome) => self.take_in(block.file, [outcome])?,

@@ -5,6 +5,10 @@
 //! record may be longer than any block. Refuses nothing: what is no value becomes a record too, and
 //! is rejected by whoever reads it.
 
+mod lanes;
+mod scanner;
+
+use self::scanner::Scanner;
 use super::delimited::RowScanner;
 
 /// A record's range in the current buffer.
@@ -189,128 +193,6 @@ impl Splitter {
     }
 }
 
-/// Finds values by their brackets, skipping over strings.
-#[derive(Debug)]
-pub struct Scanner {
-    /// Whether values are elements of an outer array.
-    elements: bool,
-    /// Open brackets inside the current value.
-    depth: u64,
-    in_string: bool,
-    escaped: bool,
-    /// Start of the current value.
-    start: Option<usize>,
-    /// First byte not scanned yet.
-    at: usize,
-    /// Whether the current value is no object or array: a bare word, number or string.
-    bare: bool,
-    /// Whether the current value is dropped.
-    skipping: bool,
-    /// Whether what was scanned ends with the end of the outer array, or in the middle of a value.
-    ended: bool,
-}
-
-impl Scanner {
-    /// A scanner over values in a row, or over the elements of an array that starts with `[`.
-    #[must_use]
-    pub fn new(elements: bool) -> Self {
-        Self {
-            elements,
-            depth: 0,
-            in_string: false,
-            escaped: false,
-            start: None,
-            at: 0,
-            bare: false,
-            skipping: false,
-            ended: false,
-        }
-    }
-
-    /// Drops what is done with; offsets of the next call count from there.
-    fn forget(&mut self) -> usize {
-        let done = self.start.filter(|_| !self.skipping).unwrap_or(self.at);
-        self.at -= done;
-        self.start = self.start.map(|_| 0);
-        done
-    }
-
-    /// Scans on to the end of `buffer`; at the end of the stream an open value is closed as it is.
-    pub fn scan(&mut self, buffer: &[u8], end: bool, spans: &mut Vec<Span>) {
-        let mut close = |start: &mut Option<usize>, stop: usize| {
-            if let Some(start) = start.take()
-                && !std::mem::take(&mut self.skipping)
-            {
-                spans.push(Span { start, end: stop, line: 0 });
-            }
-        };
-        while self.at < buffer.len() {
-            if self.escaped {
-                self.escaped = false;
-                self.at += 1;
-                continue;
-            }
-            if self.in_string {
-                let Some(found) = memchr::memchr2(b'"', b'\\', &buffer[self.at..]) else {
-                    self.at = buffer.len();
-                    break;
-                };
-                self.at += found;
-                self.in_string = buffer[self.at] != b'"';
-                self.escaped = self.in_string;
-                self.at += 1;
-                continue;
-            }
-            let byte = buffer[self.at];
-            match byte {
-                b'{' | b'[' => {
-                    if self.start.is_some() && self.bare {
-                        close(&mut self.start, self.at);
-                    }
-                    if self.start.is_none() {
-                        if self.elements && byte == b'[' && self.depth == 0 {
-                            // The outer array itself; a second one in a row is the same to us.
-                            self.ended = false;
-                            self.at += 1;
-                            continue;
-                        }
-                        self.start = Some(self.at);
-                        self.bare = false;
-                    }
-                    self.depth += 1;
-                }
-                b'}' | b']' if self.start.is_some() && !self.bare => {
-                    self.depth -= 1;
-                    if self.depth == 0 {
-                        close(&mut self.start, self.at + 1);
-                    }
-                }
-                b']' if self.elements => {
-                    close(&mut self.start, self.at);
-                    self.ended = true;
-                }
-                b',' | b' ' | b'\t' | b'\r' | b'\n' => {
-                    if self.bare {
-                        close(&mut self.start, self.at);
-                    }
-                }
-                _ => {
-                    if self.start.is_none() {
-                        self.start = Some(self.at);
-                        self.bare = true;
-                    }
-                    self.in_string = byte == b'"';
-                }
-            }
-            self.at += 1;
-        }
-        if end {
-            self.ended |= self.start.is_some();
-            close(&mut self.start, buffer.len());
-        }
-    }
-}
-
 /// Where a damaged value may hide sound ones: the starts of lines inside it that open an object
 /// no further to the right than the value itself. Offsets into `value`; `column` is that of its start.
 #[must_use]
@@ -388,6 +270,29 @@ mod tests {
         ] {
             for block in 1..=text.len() {
                 assert_eq!(records(text, block), expected, "{text:?} in blocks of {block}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_scanned_64_bytes_at_a_time_is_split_as_byte_by_byte() {
+        let parts = [
+            "\"", "\\", "\\\\", "\\\"", "{", "}", "[", "]", ",", ": ", "a", "\n", "{\"k\":[", "\",\"", "},\n{",
+            "some words that fill a good part of a block, some more of them",
+        ];
+        let mut random = 1_u64;
+        for _ in 0..2_000 {
+            let mut text = "[".to_owned();
+            while text.len() < 400 {
+                random ^= random << 13;
+                random ^= random >> 7;
+                random ^= random << 17;
+                text += parts[usize::try_from(random >> 60).unwrap_or_default()];
+            }
+            for from in ["", "{\"a\":\"", "{\"a\":["] {
+                let text = format!("[{from}{}", &text[1..]);
+                // No block of 64 bytes is whole where they come one by one.
+                assert_eq!(records(&text, text.len()), records(&text, 1), "{text}");
             }
         }
     }

@@ -150,3 +150,45 @@ fn the_order_of_files_does_not_change_a_figure() {
     let walked = report(&[folder_path.to_str().unwrap(), "--by", "task"]);
     assert_eq!(walked["metrics"], first["metrics"], "a folder is the set of its files");
 }
+
+#[test]
+fn an_array_is_read_as_the_same_runs_in_lines_are() {
+    let folder = Folder::new();
+    let lines: Vec<String> = (0..6_000).map(varied).collect();
+    let figures = |name: &str, text: String| {
+        let mut report = report(&[&folder.file(name, text), "--threads", "2"]);
+        report["inputs"][0]["path"] = Value::Null;
+        report
+    };
+    let of_lines = figures("runs.ndjson", lines.join("\n"));
+    assert_eq!(of_lines["runs"]["total"], 6_000);
+    assert_eq!(of_lines, figures("runs.json", format!("[{}]", lines.join(", "))));
+    let pretty = |line: &String| {
+        serde_json::to_string_pretty(&serde_json::from_str::<Value>(line).unwrap()).unwrap()
+    };
+    let values: Vec<String> = lines.iter().map(pretty).collect();
+    let pretty = figures("pretty.json", format!("[\n{}\n]", values.join(",\n")));
+    assert_eq!(of_lines["metrics"], pretty["metrics"]);
+}
+
+#[test]
+fn many_small_files_give_the_same_bytes_on_any_number_of_threads() {
+    let folder = Folder::new();
+    for id in 0..600 {
+        let text = match id % 50 {
+            17 => "{\"run_id\":\"cut\",\"steps\":[{\"type\":".to_owned(),
+            18 => format!("[{}, {}", varied(id), varied(id + 1_000)),
+            19 => "no trace at all".to_owned(),
+            20 => varied(id).replace("\"attempt\":2", "\"atempt\":2"),
+            _ => varied(id),
+        };
+        folder.file(&format!("runs/run-{id:04}.json"), text);
+    }
+    let path = folder.at("runs");
+    let told = |threads: &str| all_forms(&[&path, "--threads", threads]);
+    let one = told("1");
+    assert!(one[1].1.contains("truncated_array"), "{}", one[1].1);
+    for threads in ["2", "8"] {
+        assert!(one == told(threads), "{threads} threads differ from one");
+    }
+}

@@ -286,7 +286,12 @@ pub trait Assembler: Send {
     fn push_repaired(&mut self, record: &Record<'_>) -> Fate {
         self.push(record)
     }
-    /// Joins what was collected. The order of runs is that of their first record.
+    /// Gives out a run that is over before all records were met, if there is one. It is asked for only
+    /// where no other file can hold more of it, again after each record.
+    fn give_out(&mut self) -> Option<Trajectory<'static>> {
+        None
+    }
+    /// Joins what was collected and not given out. The order of runs is that of their first record.
     fn finish(self: Box<Self>) -> Parsed<'static>;
 }
 

@@ -9,11 +9,12 @@ mod marks;
 mod schema;
 mod shapes;
 mod spelling;
+mod step;
 
 use std::borrow::Cow;
 
 use serde::Deserialize;
-use serde::de::{SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, SeqAccess, Visitor};
 
 use super::{Format, Parsed, Probe, Reader, Record, Refusal};
 use crate::config::ReadOptions;
@@ -25,6 +26,9 @@ use crate::model::{
 pub use fields::{AnyTokens, ErrorField, NestedAttempts, Raw, Scalar, ScoreMap, TagMap};
 pub use marks::{InputKey, OnlyTrue, Origin, Texts, origin_word};
 pub use schema::trace_schema;
+pub use step::WireStep;
+
+use step::Fill;
 
 /// The native trace.
 pub const NATIVE: Format = Format {
@@ -109,57 +113,6 @@ struct RawSteps<'a> {
     steps: Vec<&'a serde_json::value::RawValue>,
 }
 
-/// A native step as written. Structured log lines carry the same fields.
-#[derive(Deserialize, Default)]
-#[serde(default)]
-pub struct WireStep<'a> {
-    #[serde(borrow)]
-    step_id: Scalar<'a>,
-    #[serde(borrow)]
-    node_id: Scalar<'a>,
-    #[serde(borrow)]
-    index: Scalar<'a>,
-    #[serde(borrow)]
-    attempt: Scalar<'a>,
-    #[serde(borrow)]
-    attempts: NestedAttempts<'a>,
-    #[serde(borrow)]
-    retries: Scalar<'a>,
-    #[serde(borrow)]
-    retry_count: Scalar<'a>,
-    #[serde(borrow)]
-    attempts_total: Scalar<'a>,
-    #[serde(borrow)]
-    nested_in: Scalar<'a>,
-    #[serde(borrow, rename = "type")]
-    kind: Scalar<'a>,
-    #[serde(borrow)]
-    name: Scalar<'a>,
-    #[serde(borrow)]
-    status: Scalar<'a>,
-    #[serde(borrow)]
-    request_id: Scalar<'a>,
-    #[serde(borrow)]
-    tool_call_id: Scalar<'a>,
-    #[serde(borrow)]
-    input: Raw<'a>,
-    input_hash: InputKey,
-    #[serde(borrow)]
-    error: ErrorField<'a>,
-    error_origin: Origin,
-    status_decides: OnlyTrue,
-    model_turn: OnlyTrue,
-    #[serde(borrow)]
-    started_at: Scalar<'a>,
-    #[serde(borrow)]
-    ended_at: Scalar<'a>,
-    #[serde(borrow)]
-    duration_ms: Scalar<'a>,
-    tokens: AnyTokens,
-    #[serde(borrow)]
-    cost_usd: Scalar<'a>,
-}
-
 /// The steps of a run, each made an attempt as it is read: collecting them as written first would
 /// move a kilobyte a step about for nothing. The first refusal stands for the run.
 struct Steps<'a>(Result<Vec<Attempt<'a>>, Refusal>);
@@ -176,9 +129,12 @@ impl<'de: 'a, 'a> Deserialize<'de> for Steps<'a> {
             fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Steps<'de>, A::Error> {
                 let mut attempts = Vec::with_capacity(32);
                 let (mut position, mut refusal) = (0, None);
-                while let Some(entry) = seq.next_element::<StepEntry<'de>>()? {
+                loop {
+                    let mut step = WireStep::default();
+                    let Some(object) = seq.next_element_seed(Fill(&mut step))? else { break };
                     if refusal.is_none() {
-                        refusal = entry.push_onto(&mut attempts, position, None).err();
+                        let step = object.then_some(step);
+                        refusal = push_step(step, &mut attempts, position, None).err();
                     }
                     position += 1;
                 }
@@ -189,30 +145,20 @@ impl<'de: 'a, 'a> Deserialize<'de> for Steps<'a> {
     }
 }
 
-/// An element of `steps`: a step, or something that is none and refuses the run.
-struct StepEntry<'a>(Option<WireStep<'a>>);
-
-impl<'de: 'a, 'a> Deserialize<'de> for StepEntry<'a> {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        shapes::object_or_none(deserializer).map(Self)
-    }
-}
-
-impl<'a> StepEntry<'a> {
-    fn push_onto(
-        self,
-        attempts: &mut Vec<Attempt<'a>>,
-        position: usize,
-        raw: Option<Cow<'a, str>>,
-    ) -> Result<(), Refusal> {
-        let Some(step) = self.0 else {
-            return Err(Refusal::of(
-                "unreadable_step",
-                format!("element {position} of `steps` is no object"),
-            ));
-        };
-        step.push_onto(attempts, position, raw)
-    }
+/// Appends the attempts of an element of `steps`, or refuses the run.
+fn push_step<'a>(
+    step: Option<WireStep<'a>>,
+    attempts: &mut Vec<Attempt<'a>>,
+    position: usize,
+    raw: Option<Cow<'a, str>>,
+) -> Result<(), Refusal> {
+    let Some(step) = step else {
+        return Err(Refusal::of(
+            "unreadable_step",
+            format!("element {position} of `steps` is no object"),
+        ));
+    };
+    step.push_onto(attempts, position, raw)
 }
 
 fn read<'r>(record: &Record<'r>, options: &ReadOptions) -> Result<Parsed<'r>, Refusal> {
@@ -246,9 +192,10 @@ fn raw_steps<'r>(record: &Record<'r>) -> Result<Vec<Attempt<'r>>, Refusal> {
     let raw: RawSteps<'r> = parse(record.bytes)?;
     let mut attempts = Vec::with_capacity(raw.steps.len());
     for (position, text) in raw.steps.into_iter().enumerate() {
-        let entry: StepEntry<'_> = serde_json::from_str(text.get())?;
-        let before = attempts.len();
-        entry.push_onto(&mut attempts, position, Some(Cow::Borrowed(text.get())))?;
+        let mut step = WireStep::default();
+        let object = Fill(&mut step).deserialize(&mut serde_json::Deserializer::from_str(text.get()))?;
+        let (before, step) = (attempts.len(), object.then_some(step));
+        push_step(step, &mut attempts, position, Some(Cow::Borrowed(text.get())))?;
         let new = attempts.get_mut(before..).unwrap_or_default();
         if let [one] = &mut *new
             && one.nested_in.is_none()

@@ -6,14 +6,19 @@
 //! event is refused and a metric ignored, because a guess would put it into the wrong run. A
 //! second `run_start` without an id opens another run of the file.
 //!
+//! A run whose start and end were logged is given out once the runs that ended after it have more than
+//! [`HELD`] attempts, so that memory does not grow with the log; what says more of it later is refused.
+//!
 //! Refuses: to read application logs that merely have an `event`: the words are a closed list.
 //! The fields of a line stand in `steplog/line.rs`, its run in `steplog/run.rs`.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, VecDeque};
+
+use foldhash::{HashMap, HashMapExt};
 
 use super::{Assembler, Fate, Format, Parsed, Probe, Reader, Record, Refusal, whole};
 use crate::config::ReadOptions;
-use crate::model::{Issue, Place};
+use crate::model::{Issue, Place, Trajectory};
 
 mod attempts;
 mod line;
@@ -85,11 +90,21 @@ impl FileRuns {
     }
 }
 
+/// Attempts of ended runs that are held at most, in case that lines come late.
+const HELD: usize = 8_192;
+
 struct Steplog {
     options: ReadOptions,
-    runs: Vec<Run>,
+    /// The runs in the order of their first lines; `None` for one that was given out.
+    runs: Vec<Option<Box<Run>>>,
     by_id: HashMap<Box<str>, usize>,
     files: HashMap<u32, FileRuns>,
+    /// Runs whose start and end were logged, in the order of their ends, with their attempts then.
+    ended: VecDeque<(usize, usize)>,
+    /// Attempts of these.
+    held: usize,
+    /// Attempts that were closed by a restart in runs that were given out, and the first such run.
+    restarted: (u64, Option<Place>),
 }
 
 impl Steplog {
@@ -99,7 +114,20 @@ impl Steplog {
             runs: Vec::new(),
             by_id: HashMap::new(),
             files: HashMap::new(),
+            ended: VecDeque::new(),
+            held: 0,
+            restarted: (0, None),
         }
+    }
+
+    /// A run as its lines left it.
+    fn finish_run(&mut self, run: Run) -> Trajectory<'static> {
+        if run.restarted() > 0 {
+            let (count, first) = &mut self.restarted;
+            *count += run.restarted();
+            *first = Some(first.map_or(run.place(), |first| first.min(run.place())));
+        }
+        run.finish(self.options.plan.as_deref())
     }
 
     /// The run that a line belongs to; `None` where that cannot be told.
@@ -109,7 +137,7 @@ impl Steplog {
             match self.by_id.get(id.as_ref()) {
                 Some(&at) => at,
                 None => {
-                    runs.push(Run::new(place, Some(&id)));
+                    runs.push(Some(Box::new(Run::new(place, Some(&id)))));
                     self.by_id.insert(id.as_ref().into(), runs.len() - 1);
                     runs.len() - 1
                 }
@@ -118,21 +146,26 @@ impl Steplog {
             let restarts = event == Some(Event::RunStart)
                 && file
                     .nameless
-                    .map_or(file.first.is_some(), |at| runs.get(at).is_some_and(Run::has_bounds));
+                    .map_or(file.first.is_some(), |at| known(runs, at).is_none_or(Run::has_bounds));
             match file.only() {
                 Some(at) if !restarts => at,
                 _ if restarts || (event.is_some() && file.first.is_none()) => {
-                    runs.push(Run::new(place, None));
+                    runs.push(Some(Box::new(Run::new(place, None))));
                     file.nameless = Some(runs.len() - 1);
                     runs.len() - 1
                 }
                 _ => return None,
             }
         };
-        let ended = event == Some(Event::RunEnd) || runs.get(at).is_some_and(Run::has_ended);
+        let ended = event == Some(Event::RunEnd) || known(runs, at).is_none_or(Run::has_ended);
         file.saw(at, ended);
         Some(at)
     }
+}
+
+/// A run that was not given out.
+fn known(runs: &[Option<Box<Run>>], at: usize) -> Option<&Run> {
+    runs.get(at)?.as_deref()
 }
 
 impl Steplog {
@@ -159,15 +192,28 @@ impl Steplog {
         {
             return Fate::Refused(refusal);
         }
-        let run = self.run_of(&line, event, record.place).and_then(|at| self.runs.get_mut(at));
+        let at = self.run_of(&line, event, record.place);
+        if let Some(at) = at
+            && known(&self.runs, at).is_none()
+        {
+            let message = "the run ended far above this line, log all of it before its `run_end`";
+            return Fate::Refused(Refusal::of("line_after_run_end", message));
+        }
+        let run = at.and_then(|at| Some((at, self.runs.get_mut(at)?.as_deref_mut()?)));
         match (run, event) {
-            (Some(run), Some(event)) => {
+            (Some((at, run)), Some(event)) => {
                 // The place of the run tells of one file; lines in others have none to be found at.
                 let bytes = (exact && record.place.file == run.place().file).then(|| record.span());
                 let written = Written { text: record.bytes, bytes };
-                run.take(line, event, self.options.raw_attempts.then_some(written))
+                let had_ended = run.is_over();
+                let fate = run.take(line, event, self.options.raw_attempts.then_some(written));
+                if run.is_over() && !had_ended {
+                    self.ended.push_back((at, run.attempts()));
+                    self.held += run.attempts();
+                }
+                fate
             }
-            (Some(run), None) => {
+            (Some((_, run)), None) => {
                 run.set_metric(&line);
                 Fate::Used
             }
@@ -190,19 +236,24 @@ impl Assembler for Steplog {
         self.take(record, false)
     }
 
-    fn finish(self: Box<Self>) -> Parsed<'static> {
-        let Self { options, mut runs, .. } = *self;
+    fn give_out(&mut self) -> Option<Trajectory<'static>> {
+        if self.held <= HELD {
+            return None;
+        }
+        let (at, attempts) = self.ended.pop_front()?;
+        self.held -= attempts;
+        let run = self.runs.get_mut(at)?.take()?;
+        Some(self.finish_run(*run))
+    }
+
+    fn finish(mut self: Box<Self>) -> Parsed<'static> {
+        let mut runs: Vec<Box<Run>> = std::mem::take(&mut self.runs).into_iter().flatten().collect();
         runs.sort_by_key(|run| run.place());
         let mut parsed = Parsed::default();
-        let (mut restarted, mut first) = (0, None);
         for run in runs {
-            if run.restarted() > 0 {
-                restarted += run.restarted();
-                first = first.or(Some(run.place()));
-            }
-            parsed.runs.push(run.finish(options.plan.as_deref()));
+            parsed.runs.push(self.finish_run(*run));
         }
-        if let Some(place) = first {
+        if let (restarted, Some(place)) = self.restarted {
             let message = "an attempt was still open when its node was started again or retried: \
                            it counts as failed";
             parsed

@@ -85,6 +85,8 @@ impl<'s, V: Visitor> Session<'s, V> {
         if !feed.ended() {
             return self.cannot_read(path, format!("{} of more than 256 MiB", kind.about));
         }
+        // What it says is for files that come after it.
+        self.flush()?;
         let said = (kind.read)(feed.bytes(), path);
         let reason = kind.about.to_owned();
         self.tally.files.push(FileTally::left_out(path.to_owned(), LeftOut::Sidecar, reason));

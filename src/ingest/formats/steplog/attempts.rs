@@ -284,6 +284,10 @@ impl Attempts {
         }
     }
 
+    pub(super) fn count(&self) -> usize {
+        self.list.len()
+    }
+
     /// Gives back the room for attempts that an ended run will not have.
     pub(super) fn shrink(&mut self) {
         self.list.shrink_to_fit();

@@ -150,8 +150,18 @@ pub(super) struct Line<'a> {
 impl<'a> Line<'a> {
     /// Reads a line; `None` where it is sound JSON but no object.
     pub(super) fn parse(bytes: &'a [u8]) -> Result<Option<Self>, serde_json::Error> {
+        // One fast check of the whole spares checking each text; where it fails, only the texts that
+        // are read need to be UTF-8.
+        match simdutf8::basic::from_utf8(bytes) {
+            Ok(text) => Self::read(serde_json::Deserializer::from_str(text)),
+            Err(_) => Self::read(serde_json::Deserializer::from_slice(bytes)),
+        }
+    }
+
+    fn read<R: serde_json::de::Read<'a>>(
+        mut deserializer: serde_json::Deserializer<R>,
+    ) -> Result<Option<Self>, serde_json::Error> {
         let mut line = Self::default();
-        let mut deserializer = serde_json::Deserializer::from_slice(bytes);
         let is_object = Level { line: &mut line, inside: false }.deserialize(&mut deserializer)?;
         deserializer.end()?;
         Ok(is_object.then_some(line))

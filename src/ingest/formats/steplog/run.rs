@@ -59,6 +59,16 @@ impl Run {
         self.ended
     }
 
+    /// Whether its start and its end were logged.
+    pub(super) fn is_over(&self) -> bool {
+        self.started && self.ended
+    }
+
+    /// Attempts so far.
+    pub(super) fn attempts(&self) -> usize {
+        self.attempts.count()
+    }
+
     /// Sets `final.<metric>`; the last value of a metric stays.
     pub(super) fn set_metric(&mut self, line: &Line<'_>) {
         if let Some(name) = line.metric() {
