@@ -14,6 +14,7 @@ mod feed;
 pub mod formats;
 mod joins;
 mod json_rows;
+mod lanes;
 mod parallel;
 mod parts;
 mod read;

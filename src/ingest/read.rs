@@ -166,11 +166,12 @@ impl<'s, V: Visitor> Session<'s, V> {
         (self.tally.files.len() - 1) as u32
     }
 
-    /// The start of a stream: the first block is small, because most files are.
+    /// The start of a stream: the first blocks are small, because most files are.
     pub(super) fn feed(&self, stream: Box<dyn Read + Send>) -> Feed<'s> {
         let mut feed = Feed::new(stream, self.request.progress, self.request.max_record);
-        feed.fill(FIRST);
-        feed.fill(BLOCK);
+        for block in [FIRST, 8 * FIRST, BLOCK] {
+            feed.fill(block);
+        }
         if feed.bytes().starts_with(b"\xEF\xBB\xBF") {
             feed.done(3);
         }

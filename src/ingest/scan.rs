@@ -1,6 +1,9 @@
 //! Structure of JSON text without parsing it. Works on damaged and cut-off text as far as it goes,
 //! and never recurses.
 
+use super::lanes::{Lanes, WIDTH};
+use super::split::Span;
+
 /// A step of the walk over the top level of an object.
 enum Top<'o> {
     /// A key, and the offset of the value that follows it.
@@ -13,16 +16,22 @@ enum Top<'o> {
 struct TopLevel<'o> {
     text: &'o [u8],
     at: usize,
+    /// Start of a value that is not passed over yet: whoever wants no more need not wait for it.
+    value: Option<usize>,
 }
 
 impl<'o> TopLevel<'o> {
     /// `None` where the text is no object.
     fn of(text: &'o [u8]) -> Option<Self> {
         let lead = text.len() - text.trim_ascii_start().len();
-        (text.get(lead) == Some(&b'{')).then_some(Self { text, at: lead + 1 })
+        (text.get(lead) == Some(&b'{')).then_some(Self { text, at: lead + 1, value: None })
     }
 
     fn next(&mut self) -> Top<'o> {
+        if let Some(value) = self.value.take() {
+            let length = end_of_value(&self.text[value..]);
+            self.at = length.map_or(self.text.len(), |length| value + length);
+        }
         loop {
             match self.text.get(self.at) {
                 None | Some(b'}') => return Top::End,
@@ -37,8 +46,7 @@ impl<'o> TopLevel<'o> {
                     }
                     at += 1;
                     at += space(&self.text[at..]);
-                    self.at = end_of_value(&self.text[at..])
-                        .map_or(self.text.len(), |length| at + length);
+                    self.value = Some(at);
                     return Top::Member(key, at);
                 }
                 Some(_) => self.at += 1,
@@ -69,7 +77,28 @@ fn string_length(text: &[u8]) -> Option<usize> {
 /// nothing of its kind is open: a stray `}` does not end an array.
 #[must_use]
 pub fn end_of_value(text: &[u8]) -> Option<usize> {
-    let (mut open, mut braces, mut at) = (Vec::new(), 0_usize, 0);
+    let mut open = Open::default();
+    let mut at = 0;
+    if matches!(text.first(), Some(b'{' | b'[')) {
+        let (mut lanes, (blocks, _)) = (Lanes::default(), text.as_chunks::<WIDTH>());
+        for block in blocks {
+            let Some((next, opens, closes)) = lanes.pass(block) else { break };
+            let mut brackets = opens | closes;
+            while brackets != 0 {
+                let bracket = brackets.trailing_zeros() as usize;
+                if open.take(block[bracket]) {
+                    return Some(at + bracket + 1);
+                }
+                brackets &= brackets - 1;
+            }
+            lanes = next;
+            at += WIDTH;
+        }
+        if lanes.in_string {
+            at += usize::from(lanes.escaped);
+            at += 1 + string_length(text.get(at..)?)?;
+        }
+    }
     while at < text.len() {
         match text[at] {
             b'"' => {
@@ -78,25 +107,9 @@ pub fn end_of_value(text: &[u8]) -> Option<usize> {
                     return Some(at + 1);
                 }
             }
-            bracket @ (b'{' | b'[') => {
-                braces += usize::from(bracket == b'{');
-                open.push(bracket);
-            }
             b'}' | b']' if open.is_empty() => return Some(at),
-            bracket @ (b'}' | b']') => {
-                let (opening, pairs) = match bracket {
-                    b'}' => (b'{', braces),
-                    _ => (b'[', open.len() - braces),
-                };
-                while pairs > 0
-                    && let Some(closed) = open.pop()
-                {
-                    braces -= usize::from(closed == b'{');
-                    if closed == opening {
-                        break;
-                    }
-                }
-                if open.is_empty() {
+            bracket @ (b'{' | b'[' | b'}' | b']') => {
+                if open.take(bracket) {
                     return Some(at + 1);
                 }
             }
@@ -106,6 +119,41 @@ pub fn end_of_value(text: &[u8]) -> Option<usize> {
         at += 1;
     }
     None
+}
+
+/// The brackets that stand open.
+#[derive(Default)]
+struct Open {
+    brackets: Vec<u8>,
+    braces: usize,
+}
+
+impl Open {
+    fn is_empty(&self) -> bool {
+        self.brackets.is_empty()
+    }
+
+    /// Takes the next bracket; true where it closes the last one.
+    fn take(&mut self, bracket: u8) -> bool {
+        let (opening, pairs) = match bracket {
+            b'}' => (b'{', self.braces),
+            b']' => (b'[', self.brackets.len() - self.braces),
+            _ => {
+                self.braces += usize::from(bracket == b'{');
+                self.brackets.push(bracket);
+                return false;
+            }
+        };
+        while pairs > 0
+            && let Some(closed) = self.brackets.pop()
+        {
+            self.braces -= usize::from(closed == b'{');
+            if closed == opening {
+                break;
+            }
+        }
+        self.brackets.is_empty()
+    }
 }
 
 /// The keys at the top level of a JSON object; those before the damage if it is damaged or cut off.
@@ -125,16 +173,64 @@ pub fn find_arrays(object: &[u8], keys: &[&str]) -> Vec<usize> {
     let mut arrays = Vec::new();
     let Some(mut members) = TopLevel::of(object) else { return arrays };
     while let Top::Member(key, value) = members.next() {
-        if object.get(value) == Some(&b'[') && keys.iter().any(|known| known.as_bytes() == key) {
+        if is_array(object, keys, key, value) {
             arrays.push(value);
         }
     }
     arrays
 }
 
+/// Offset of the first array that stands under any of `keys` at the top level of an object; what
+/// comes after it is not looked at.
+#[must_use]
+pub fn first_array(object: &[u8], keys: &[&str]) -> Option<usize> {
+    let mut members = TopLevel::of(object)?;
+    loop {
+        match members.next() {
+            Top::Member(key, value) if is_array(object, keys, key, value) => return Some(value),
+            Top::Member(..) => {}
+            Top::End => return None,
+        }
+    }
+}
+
+fn is_array(object: &[u8], keys: &[&str], key: &[u8], value: usize) -> bool {
+    object.get(value) == Some(&b'[') && keys.iter().any(|known| known.as_bytes() == key)
+}
+
+/// The first elements, `most` of them, of the arrays that stand under a key at the top level of an
+/// object; `None` where there is no such array. What comes after them is not looked at.
+#[must_use]
+pub fn first_elements(object: &[u8], key: &str, most: usize) -> Option<Vec<Span>> {
+    let mut members = TopLevel::of(object)?;
+    let (mut spans, mut found) = (Vec::new(), false);
+    while spans.len() < most
+        && let Top::Member(name, value) = members.next()
+    {
+        if !is_array(object, &[key], name, value) {
+            continue;
+        }
+        found = true;
+        let mut at = value + 1;
+        while spans.len() < most {
+            let between = |byte: &&u8| **byte == b',' || byte.is_ascii_whitespace();
+            at += object[at..].iter().take_while(between).count();
+            let rest = &object[at..];
+            let length = end_of_value(rest).unwrap_or(rest.len());
+            if length == 0 {
+                break; // the end of the array, or of the text
+            }
+            let end = at + rest[..length].trim_ascii_end().len();
+            spans.push(Span { start: at, end, line: 0 });
+            at += length;
+        }
+    }
+    found.then_some(spans)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{end_of_value, top_keys};
+    use super::{end_of_value, first_array, first_elements, top_keys};
 
     #[test]
     fn keys_are_those_of_the_top_level_and_survive_a_cut() {
@@ -155,6 +251,35 @@ mod tests {
         assert_eq!(end_of_value(b"[1}, 2]"), Some(7), "a stray bracket ends nothing");
         assert_eq!(end_of_value(b"[{[}, 2]"), Some(8), "what stands open inside is closed too");
         assert_eq!(end_of_value(b"{[1}, 2]"), Some(4));
+    }
+
+    #[test]
+    fn a_long_value_ends_where_the_same_short_one_does() {
+        let long = "x\\\"]}\\\\".repeat(40);
+        for (text, rest) in [
+            (format!(r#"{{"a":"{long}","b":[1,{{"c":"{long}"}}]}}"#), ",\"]"),
+            (format!(r#"["{long}"]"#), ""),
+            (format!(r#"[{}"{long}"]"#, " ".repeat(59)), "]"),
+            (format!(r#"[\ "{long}" \"]"]"#), "]"),
+        ] {
+            assert_eq!(end_of_value(format!("{text}{rest}").as_bytes()), Some(text.len()), "{text}");
+            for cut in 1..text.len() {
+                assert_eq!(end_of_value(&text.as_bytes()[..cut]), None, "{cut} of {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_first_elements_of_an_array_are_found_without_its_end() {
+        let object = br#"{"a":{"steps":[0]},"steps": [ {"b":[1]} , 2 ,"c,]",{"cut"#;
+        let texts = |most| {
+            let spans = first_elements(object, "steps", most).unwrap_or_default();
+            spans.iter().map(|span| &object[span.start..span.end]).collect::<Vec<_>>()
+        };
+        assert_eq!(texts(2), [&br#"{"b":[1]}"#[..], b"2"]);
+        assert_eq!(texts(9), [&br#"{"b":[1]}"#[..], b"2", br#""c,]""#, br#"{"cut"#]);
+        assert_eq!(first_elements(object, "a", 1), None);
+        assert_eq!(first_array(object, &["steps"]), Some(28));
     }
 
     #[test]

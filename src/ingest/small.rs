@@ -12,6 +12,7 @@ use super::feed::Feed;
 use super::formats::{Format, Reader};
 use super::parallel::in_parallel;
 use super::read::{BLOCK, Session, Visitor, with_state};
+use super::spelling::misspelt;
 use super::split::{Framing, Span, Splitter};
 
 /// Files that wait at most.
@@ -84,13 +85,12 @@ impl<'s, V: Visitor> Session<'s, V> {
         let most = self.request.max_record;
         let (visitor, joins, states) = (self.visitor, &self.joins, &self.states);
         let options = &self.request.options;
-        let blocks: Vec<(Block<'_>, &Format)> =
-            files.iter().map(|file| (file.block(most), file.format)).collect();
+        let blocks: Vec<(Block<'_>, &Format, &[Span])> =
+            files.iter().map(|file| (file.block(most), file.format, &*file.spans)).collect();
         let pieces: Vec<(&Block<'_>, &Format, &[Span])> = blocks
             .iter()
-            .zip(&files)
-            .flat_map(|((block, format), file)| {
-                batches(&file.spans).into_iter().map(move |spans| (block, *format, spans))
+            .flat_map(|(block, format, spans)| {
+                batches(spans).into_iter().map(move |spans| (block, *format, spans))
             })
             .collect();
         let work = |at: usize| {
@@ -100,11 +100,14 @@ impl<'s, V: Visitor> Session<'s, V> {
             with_state(states, visitor, |state| whole.batch(state, block, spans))
         };
         let outcomes = in_parallel(self.request.threads, pieces.len(), &work, None);
+        let spelling = |at: usize| {
+            let (block, format, spans) = &blocks[at];
+            misspelt(block.bytes, spans, block.file, format)
+        };
+        let spelling = in_parallel(self.request.threads, blocks.len(), &spelling, None);
         let mut outcomes = pieces.iter().map(|(block, ..)| block.file).zip(outcomes).peekable();
-        for file in &files {
-            if file.feed.offset() <= 3 {
-                self.spelling(file.feed.bytes(), &file.spans, file.file, file.format)?;
-            }
+        for (file, spelling) in files.iter().zip(spelling) {
+            spelling.into_iter().try_for_each(|issue| self.issue(issue))?;
             while let Some((at, outcome)) = outcomes.next_if(|(at, _)| *at == file.file) {
                 self.take_in(at, outcome)?;
             }

@@ -12,8 +12,23 @@ use crate::model::{Issue, Place};
 /// Records of a file that are looked over for misspelt keys.
 const SPELLED: usize = 8;
 
+/// What is misspelt in the first records of a file, each once.
+pub(super) fn misspelt(bytes: &[u8], spans: &[Span], file: u32, format: &Format) -> Vec<Issue> {
+    let Some(misspelt) = format.misspelt else { return Vec::new() };
+    let (mut told, mut issues) = (std::collections::BTreeSet::new(), Vec::new());
+    for span in spans.iter().take(SPELLED) {
+        let place = Place { file, line: span.line, byte: span.start as u64 };
+        for message in misspelt(&bytes[span.start..span.end]) {
+            if told.insert(message.clone()) {
+                issues.push(Issue::warning("misspelt_key", place, message));
+            }
+        }
+    }
+    issues
+}
+
 impl<V: Visitor> Session<'_, V> {
-    /// Warns of misspelt keys in the first records of a file, each once.
+    /// Warns of misspelt keys in the first records of a file.
     pub(super) fn spelling(
         &mut self,
         bytes: &[u8],
@@ -21,16 +36,6 @@ impl<V: Visitor> Session<'_, V> {
         file: u32,
         format: &Format,
     ) -> Result<(), ReadError> {
-        let Some(misspelt) = format.misspelt else { return Ok(()) };
-        let mut told = std::collections::BTreeSet::new();
-        for span in spans.iter().take(SPELLED) {
-            let place = Place { file, line: span.line, byte: span.start as u64 };
-            for message in misspelt(&bytes[span.start..span.end]) {
-                if told.insert(message.clone()) {
-                    self.issue(Issue::warning("misspelt_key", place, message))?;
-                }
-            }
-        }
-        Ok(())
+        misspelt(bytes, spans, file, format).into_iter().try_for_each(|issue| self.issue(issue))
     }
 }

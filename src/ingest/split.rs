@@ -5,7 +5,6 @@
 //! record may be longer than any block. Refuses nothing: what is no value becomes a record too, and
 //! is rejected by whoever reads it.
 
-mod lanes;
 mod scanner;
 
 use self::scanner::Scanner;

@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 use super::raw::{amount, object, offset_in, quoted, raw_fields, read, text};
 use super::{Assembler, Fate, Parsed, Record, Refusal, kept};
 use crate::config::ReadOptions;
-use crate::ingest::scan::{end_of_value, find_arrays};
+use crate::ingest::scan::{end_of_value, first_array};
 use crate::model::{Final, Issue, Place, Tokens, Trajectory, input_hash};
 
 /// How one format's lists are told and read.
@@ -226,7 +226,7 @@ pub(crate) fn first_element<'p>(record: &'p [u8], keys: &[&str]) -> Option<&'p [
     let record = record.trim_ascii_start();
     let array = match record.first()? {
         b'[' => record,
-        b'{' => record.get(find_arrays(record, keys).first().copied()?..)?,
+        b'{' => record.get(first_array(record, keys)?..)?,
         _ => return None,
     };
     let elements = array.get(1..)?.trim_ascii_start();

@@ -18,7 +18,7 @@ use serde::de::{DeserializeSeed, SeqAccess, Visitor};
 
 use super::{Format, Parsed, Probe, Reader, Record, Refusal};
 use crate::config::ReadOptions;
-use crate::ingest::scan::find_arrays;
+use crate::ingest::scan::first_array;
 use crate::model::{
     Attempt, EndRule, ErrorInfo, Final, Issue, Place, RetrySource, Trajectory, input_hash,
 };
@@ -47,7 +47,7 @@ fn detect(probe: &Probe<'_>) -> bool {
     probe.records.iter().zip(probe.keys()).any(|(record, keys)| {
         let has = |key: &str| keys.iter().any(|have| have == key);
         has("steps")
-            && match find_arrays(record, &["steps"]).first() {
+            && match first_array(record, &["steps"]) {
                 Some(array) => !record[array + 1..].trim_ascii_start().starts_with(b"\""),
                 None => !has("evaluation") && !has("task_name"),
             }

@@ -1,11 +1,11 @@
 //! Values told by their brackets, in a stream that is read in blocks.
 //!
 //! Owns where a value starts and ends, byte by byte; inside of an open value it goes 64 bytes at a time
-//! (`lanes.rs`) as long as the value cannot end in them. Refuses to parse, and to match brackets by
+//! (`ingest/lanes.rs`) as long as the value cannot end in them. Refuses to parse, and to match brackets by
 //! their kind: a damaged value must end somewhere.
 
 use super::Span;
-use super::lanes::{Lanes, WIDTH};
+use crate::ingest::lanes::{Lanes, WIDTH};
 
 /// Finds values by their brackets, skipping over strings.
 #[derive(Debug)]
@@ -58,12 +58,12 @@ impl Scanner {
         let mut lanes = Lanes { escaped: self.escaped, in_string: self.in_string };
         let (blocks, _) = buffer.get(self.at..).unwrap_or_default().as_chunks::<WIDTH>();
         for block in blocks {
-            let Some((next, opened, closed)) = lanes.pass(block) else { break };
-            let closed = u64::from(closed);
-            if self.depth <= closed {
+            let Some((next, opens, closes)) = lanes.pass(block) else { break };
+            let (opened, closed) = (opens.count_ones(), closes.count_ones());
+            if self.depth <= u64::from(closed) {
                 break;
             }
-            self.depth = self.depth + u64::from(opened) - closed;
+            self.depth = self.depth + u64::from(opened) - u64::from(closed);
             lanes = next;
             self.at += WIDTH;
         }

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use super::wrapper::says;
 use crate::ingest::formats::Probe;
 use crate::ingest::formats::raw::{raw_fields, read, text};
-use crate::ingest::split::wrapped_elements;
+use crate::ingest::scan::{first_array, first_elements};
 
 /// The API that a list of messages was written for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -116,7 +116,7 @@ fn of_record(record: &[u8], keys: &[String], in_array: bool) -> Option<Family> {
         return Some(family);
     }
     // Steps are the SDK's or another format's, whatever stands beside them.
-    if there("steps") && wrapped_elements(record, &["steps"]).is_some() {
+    if there("steps") && first_array(record, &["steps"]).is_some() {
         return of_list(record, "steps").filter(|family| *family == Family::Vercel);
     }
     if (there("request") || there("response"))
@@ -176,9 +176,9 @@ fn of_pair(record: &[u8]) -> Option<Family> {
 
 /// The API of the list under a key, by the first of its messages that tells.
 fn of_list(record: &[u8], key: &str) -> Option<Family> {
-    let spans = wrapped_elements(record, &[key])?;
+    let spans = first_elements(record, key, LOOKED_AT)?;
     let mut plain = false;
-    for span in spans.iter().take(LOOKED_AT) {
+    for span in spans {
         let bytes = record.get(span.start..span.end)?;
         match mark(bytes) {
             Mark::Of(family) => return Some(family),

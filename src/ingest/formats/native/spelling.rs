@@ -3,8 +3,7 @@
 //! A field that nobody reads is nobody's fault; one that is misspelt makes figures falsely good
 //! (an `err` that should be an `error` never fails), so the first records of a file are looked over.
 
-use crate::ingest::scan::top_keys;
-use crate::ingest::split::wrapped_elements;
+use crate::ingest::scan::{first_elements, top_keys};
 
 /// Keys of a run that are read.
 const RUN: [&str; 25] = [
@@ -88,7 +87,7 @@ const LOOKED_OVER: usize = 20;
 /// What is misspelt in a run and in its first steps, each as a sentence.
 pub(super) fn misspelt(record: &[u8]) -> Vec<String> {
     let mut found = near("a run", &top_keys(record), &RUN);
-    for step in wrapped_elements(record, &["steps"]).unwrap_or_default().iter().take(LOOKED_OVER) {
+    for step in first_elements(record, "steps", LOOKED_OVER).unwrap_or_default() {
         found.extend(near("a step", &top_keys(&record[step.start..step.end]), &STEP));
     }
     found

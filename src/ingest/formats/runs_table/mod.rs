@@ -12,7 +12,7 @@ mod columns;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::scan::find_arrays;
+use super::super::scan::{find_arrays, first_array};
 use super::raw::quoted;
 use super::{Format, Parsed, Probe, Reader, Refusal, Row, RowReader};
 use crate::model::{
@@ -46,7 +46,7 @@ fn detect(probe: &Probe<'_>) -> bool {
 /// is more than a row.
 fn is_flat(row: &[u8], names: &[String]) -> bool {
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    find_arrays(row, LISTS).is_empty()
+    first_array(row, LISTS).is_none()
         && find_arrays(row, &names).iter().all(|at| {
             let inside = row.get(at + 1..).unwrap_or_default();
             inside.trim_ascii_start().first() != Some(&b'{')

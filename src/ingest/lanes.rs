@@ -22,7 +22,7 @@ const WEIGHTS: [u8; WIDTH] = {
 const EVEN: u64 = 0x5555_5555_5555_5555;
 
 /// What is known where 64 bytes begin.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Lanes {
     /// Whether the first byte is escaped.
     pub(super) escaped: bool,
@@ -31,10 +31,10 @@ pub(super) struct Lanes {
 }
 
 impl Lanes {
-    /// What is known after these bytes, with how many brackets they open and close; `None` where a
-    /// backslash outside of a string is among them.
+    /// What is known after these bytes, with a mask of the brackets that open and one of those that
+    /// close; `None` where a backslash outside of a string is among them.
     #[inline]
-    pub(super) fn pass(self, bytes: &[u8; WIDTH]) -> Option<(Self, u32, u32)> {
+    pub(super) fn pass(self, bytes: &[u8; WIDTH]) -> Option<(Self, u64, u64)> {
         let backslashes = mask(bytes, |byte| byte == b'\\');
         let (escapes, escaped) = escaped(backslashes, self.escaped);
         let quotes = mask(bytes, |byte| byte == b'"') & !escapes;
@@ -49,7 +49,7 @@ impl Lanes {
         // The two brackets that open differ in one bit, and so do those that close.
         let opens = mask(bytes, |byte| byte & !0x20 == b'[') & !inside;
         let closes = mask(bytes, |byte| byte & !0x20 == b']') & !inside;
-        Some((next, opens.count_ones(), closes.count_ones()))
+        Some((next, opens, closes))
     }
 }
 
