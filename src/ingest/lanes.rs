@@ -57,8 +57,11 @@ impl Lanes {
 #[inline]
 fn mask(bytes: &[u8; WIDTH], wanted: impl Fn(u8) -> bool) -> u64 {
     let mut weighed = [0_u8; WIDTH];
-    for ((slot, byte), weight) in weighed.iter_mut().zip(bytes).zip(WEIGHTS) {
-        *slot = if wanted(*byte) { weight } else { 0 };
+    let mut at = 0;
+    // A plain loop: iterators would cost unoptimised builds ten times as much.
+    while at < WIDTH {
+        weighed[at] = if wanted(bytes[at]) { WEIGHTS[at] } else { 0 };
+        at += 1;
     }
     // The weights of 8 bytes have no bit in common, so that their sum, the highest byte of the
     // product, is the mask of the 8.

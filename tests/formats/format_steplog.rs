@@ -474,7 +474,7 @@ fn long_log(runs: usize) -> Vec<String> {
 fn a_run_is_given_out_once_many_others_have_ended_and_a_later_line_of_it_is_refused() {
     let Reader::Parts(open) = STEPLOG.reader else { panic!("a log's lines are parts of runs") };
     let mut assembler = open(&ReadOptions::default());
-    let mut push = |assembler: &mut Box<dyn agenteval::ingest::formats::Assembler>, line: &str| {
+    let push = |assembler: &mut Box<dyn agenteval::ingest::formats::Assembler>, line: &str| {
         let place = Place { line: 1, ..Place::default() };
         assembler.push(&Record { bytes: line.as_bytes(), place, path: Path::new("log.ndjson") })
     };
