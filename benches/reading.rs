@@ -49,9 +49,7 @@ fn runs(count: usize) -> Vec<String> {
 fn split(c: &mut Criterion) {
     let runs = runs(40);
     let mut group = c.benchmark_group("split");
-    for (name, text) in
-        [("lines", runs.join("\n")), ("array", format!("[{}]", runs.join(",\n")))]
-    {
+    for (name, text) in [("lines", runs.join("\n")), ("array", format!("[{}]", runs.join(",\n")))] {
         group.throughput(Throughput::Bytes(text.len() as u64));
         group.bench_with_input(BenchmarkId::from_parameter(name), text.as_bytes(), |b, text| {
             b.iter(|| {
@@ -119,8 +117,11 @@ fn figures(c: &mut Criterion) {
     let rows: Vec<RunRow> = texts
         .iter()
         .flat_map(|text| {
-            let record =
-                Record { bytes: text.as_bytes(), place: Place::default(), path: Path::new("bench") };
+            let record = Record {
+                bytes: text.as_bytes(),
+                place: Place::default(),
+                path: Path::new("bench"),
+            };
             let parsed = parse(&record, &options).unwrap();
             parsed.runs.iter().map(|run| judge.row(&mut state, run)).collect::<Vec<_>>()
         })

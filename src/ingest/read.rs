@@ -385,9 +385,8 @@ impl<'s, V: Visitor> Session<'s, V> {
         let whole = WholeReader { parse, format, options, visitor, joins };
         let batches = batches(spans);
         let meanwhile = ahead.map(|ahead| Box::new(|| ahead.read()) as Box<dyn FnOnce()>);
-        let work = |at: usize| {
-            with_state(states, visitor, |state| whole.batch(state, block, batches[at]))
-        };
+        let work =
+            |at: usize| with_state(states, visitor, |state| whole.batch(state, block, batches[at]));
         let outcomes = in_parallel(self.request.threads, batches.len(), &work, meanwhile);
         for outcome in outcomes {
             self.take_in(block.file, outcome)?;

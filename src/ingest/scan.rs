@@ -262,7 +262,11 @@ mod tests {
             (format!(r#"[{}"{long}"]"#, " ".repeat(59)), "]"),
             (format!(r#"[\ "{long}" \"]"]"#), "]"),
         ] {
-            assert_eq!(end_of_value(format!("{text}{rest}").as_bytes()), Some(text.len()), "{text}");
+            assert_eq!(
+                end_of_value(format!("{text}{rest}").as_bytes()),
+                Some(text.len()),
+                "{text}"
+            );
             for cut in 1..text.len() {
                 assert_eq!(end_of_value(&text.as_bytes()[..cut]), None, "{cut} of {text}");
             }

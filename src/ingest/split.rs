@@ -276,7 +276,21 @@ mod tests {
     #[test]
     fn what_is_scanned_64_bytes_at_a_time_is_split_as_byte_by_byte() {
         let parts = [
-            "\"", "\\", "\\\\", "\\\"", "{", "}", "[", "]", ",", ": ", "a", "\n", "{\"k\":[", "\",\"", "},\n{",
+            "\"",
+            "\\",
+            "\\\\",
+            "\\\"",
+            "{",
+            "}",
+            "[",
+            "]",
+            ",",
+            ": ",
+            "a",
+            "\n",
+            "{\"k\":[",
+            "\",\"",
+            "},\n{",
             "some words that fill a good part of a block, some more of them",
         ];
         let mut random = 1_u64;

@@ -193,7 +193,8 @@ fn raw_steps<'r>(record: &Record<'r>) -> Result<Vec<Attempt<'r>>, Refusal> {
     let mut attempts = Vec::with_capacity(raw.steps.len());
     for (position, text) in raw.steps.into_iter().enumerate() {
         let mut step = WireStep::default();
-        let object = Fill(&mut step).deserialize(&mut serde_json::Deserializer::from_str(text.get()))?;
+        let object =
+            Fill(&mut step).deserialize(&mut serde_json::Deserializer::from_str(text.get()))?;
         let (before, step) = (attempts.len(), object.then_some(step));
         push_step(step, &mut attempts, position, Some(Cow::Borrowed(text.get())))?;
         let new = attempts.get_mut(before..).unwrap_or_default();

@@ -247,7 +247,8 @@ impl Assembler for Steplog {
     }
 
     fn finish(mut self: Box<Self>) -> Parsed<'static> {
-        let mut runs: Vec<Box<Run>> = std::mem::take(&mut self.runs).into_iter().flatten().collect();
+        let mut runs: Vec<Box<Run>> =
+            std::mem::take(&mut self.runs).into_iter().flatten().collect();
         runs.sort_by_key(|run| run.place());
         let mut parsed = Parsed::default();
         for run in runs {
