@@ -72,3 +72,4 @@ mod format_who_and_when;
 mod hostile_spans;
 mod joins;
 mod real_files;
+mod steplog_long;
