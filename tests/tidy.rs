@@ -366,3 +366,32 @@ fn no_placeholder_is_left_in_the_documents() {
         }
     }
 }
+
+#[test]
+fn the_bounds_of_the_security_page_are_those_of_the_code() {
+    let page = std::fs::read_to_string(root().join("docs/security.md")).unwrap();
+    let claim = Regex::new(r"\| `(src/[^`]+)` `([A-Z_]+) = ([^`]+)` \|").unwrap();
+    let mut held = 0;
+    for found in claim.captures_iter(&page) {
+        let code = std::fs::read_to_string(root().join(&found[1])).unwrap();
+        let name = format!("const {}: ", &found[2]);
+        let value = format!(" = {};", &found[3]);
+        let same = |line: &str| line.contains(&name) && line.ends_with(&value);
+        assert!(code.lines().any(same), "{} says otherwise", &found[0]);
+        held += 1;
+    }
+    assert!(held >= 20, "{held} bounds");
+    let rows = page.lines().filter(|line| line.contains("`src/")).count();
+    assert_eq!(rows, held, "a row that is not understood");
+}
+
+#[test]
+fn nothing_opens_a_socket_or_starts_a_program() {
+    let forbidden =
+        Regex::new(r"std::net|std::process::Command|process::\{[^}]*Command|Command::new\(")
+            .unwrap();
+    for source in sources() {
+        let found = forbidden.find(&source.code).map(|found| found.as_str().to_owned());
+        assert_eq!(found, None, "{} must not: see docs/security.md", source.path);
+    }
+}

@@ -5,11 +5,16 @@
 //! beyond the range of f64. It rewrites the record as strict JSON, so that one mapping serves both
 //! readings. Refuses what has no single meaning: broken structure, bad escapes, trailing text.
 //!
-//! It keeps its own stack, so depth costs memory and never the thread's stack.
+//! It keeps its own stack, so depth costs memory and never the thread's stack; what it keeps is bounded
+//! ([`MOST_HELD`]), because a small record may open millions of brackets.
 
 use std::collections::HashMap;
 
 use crate::model::FLOAT_MARK;
+
+/// The most open brackets, and members of open objects, that are kept at once: each takes some 150
+/// bytes, however few of the record's it has.
+const MOST_HELD: usize = 2_000_000;
 
 /// Why a record cannot be repaired.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,7 +33,8 @@ pub struct Unrepairable {
 /// Says where and why the bytes have no single meaning as JSON.
 pub fn repair(bytes: &[u8]) -> Result<Vec<u8>, Unrepairable> {
     let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
-    let mut repairer = Repairer { input: bytes, at: 0, out: Vec::with_capacity(bytes.len() + 64) };
+    let out = Vec::with_capacity(bytes.len() + 64);
+    let mut repairer = Repairer { input: bytes, at: 0, out, held: 0 };
     repairer.run()?;
     Ok(repairer.out)
 }
@@ -37,6 +43,8 @@ struct Repairer<'i> {
     input: &'i [u8],
     at: usize,
     out: Vec<u8>,
+    /// Open brackets, and members of open objects.
+    held: usize,
 }
 
 /// An open object or array.
@@ -64,6 +72,7 @@ impl Repairer<'_> {
                         self.push_byte(b'}');
                     } else {
                         let (start, key) = self.member_key()?;
+                        self.hold()?;
                         open.push(Open::Object { members: HashMap::new(), key, start });
                         continue 'value;
                     }
@@ -74,6 +83,7 @@ impl Repairer<'_> {
                     if self.peek()? == b']' {
                         self.push_byte(b']');
                     } else {
+                        self.hold()?;
                         open.push(Open::Array);
                         continue 'value;
                     }
@@ -105,6 +115,8 @@ impl Repairer<'_> {
                         {
                             // The earlier member gives way, with the comma that followed it.
                             self.out[from..=to].fill(b' ');
+                        } else {
+                            self.hold()?;
                         }
                         self.push_byte(next);
                         if next == b',' {
@@ -114,9 +126,22 @@ impl Repairer<'_> {
                         }
                     }
                 }
-                open.pop();
+                let released = match open.pop() {
+                    Some(Open::Object { members, .. }) => 1 + members.len(),
+                    _ => 1,
+                };
+                self.held -= released;
             }
         }
+    }
+
+    /// Counts one more bracket or member that is kept until what it stands in is closed.
+    fn hold(&mut self) -> Result<(), Unrepairable> {
+        self.held += 1;
+        if self.held > MOST_HELD {
+            return Err(self.fail("too many open brackets and members"));
+        }
+        Ok(())
     }
 
     /// Reads `"key":` and gives where the member starts in the output, and the key as written there.

@@ -204,6 +204,19 @@ pub(super) fn is_zip(head: &[u8]) -> bool {
     head.starts_with(b"PK\x03\x04") || head.starts_with(b"PK\x05\x06")
 }
 
+/// Whether what starts like this is an archive, or compressed once more.
+pub(super) fn is_packed(head: &[u8]) -> bool {
+    is_zip(head) || is_gz(head) || is_zst(head)
+}
+
+fn is_gz(head: &[u8]) -> bool {
+    head.starts_with(b"\x1F\x8B")
+}
+
+fn is_zst(head: &[u8]) -> bool {
+    head.starts_with(b"\x28\xB5\x2F\xFD")
+}
+
 /// What comes through a pipe. The list of a zip's members stands at its end, so it needs a file.
 fn piped(mut stream: Box<dyn Read + Send>, path: &Path) -> Result<Stream, ReadError> {
     let mut head = vec![0; 4];
@@ -241,8 +254,7 @@ pub(super) fn decompress(
         return Err(fail(error));
     }
     head.truncate(length);
-    let gz = head.starts_with(b"\x1F\x8B");
-    let zst = head.starts_with(b"\x28\xB5\x2F\xFD");
+    let (gz, zst) = (is_gz(&head), is_zst(&head));
     let whole = io::Cursor::new(head).chain(stream);
     Ok(if gz {
         Box::new(flate2::read::MultiGzDecoder::new(BufReader::with_capacity(1 << 16, whole)))

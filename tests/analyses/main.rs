@@ -24,4 +24,5 @@ mod expressions;
 mod failures;
 mod parquet_peers;
 mod query_figures;
+mod reading_properties;
 mod review;

@@ -95,6 +95,104 @@ fn an_array_gives_the_same_bytes_on_any_number_of_threads() {
     }
 }
 
+/// What a command says, and what it wrote.
+fn said(args: &[&str], written: &[&str]) -> (i32, String, String, Vec<Vec<u8>>) {
+    let ran = Ran::of(agenteval().args(args).env_remove("GITHUB_ACTIONS"));
+    let files = written.iter().map(|path| std::fs::read(path).unwrap_or_default()).collect();
+    (ran.code, ran.out, ran.err, files)
+}
+
+#[test]
+fn every_command_gives_the_same_bytes_on_any_number_of_threads() {
+    let folder = Folder::new();
+    // More than two batches of records, so that threads do share them.
+    let before = folder.file("before.ndjson", lines(400_000, 0));
+    let after = folder.file("after.ndjson", lines(400_000, 1_001));
+    let store = folder.at("store");
+    let saved = run(&["baseline", "save", "main", &before, "--store", &store, "-q"]);
+    assert_eq!(saved.code, 0, "{saved:?}");
+    let out = folder.at("out");
+    let at = |name: &str| format!("{out}/{name}");
+    let (page, chart, plain, native, atif) =
+        (at("page.html"), at("chart.svg"), at("r.md"), at("r.ndjson"), at("atif.json"));
+    let baseline = ["--baseline", "main", "--store", store.as_str()];
+    let with = |args: &[&str]| [args, &baseline].concat().iter().map(ToString::to_string).collect();
+    let just = |args: &[&str]| -> Vec<String> { args.iter().map(ToString::to_string).collect() };
+    let commands: Vec<(Vec<String>, Vec<&str>)> = vec![
+        (just(&["analyze", &after, "--by", "model", "-o", &plain]), vec![&plain]),
+        (just(&["inspect", &after, "--output", "json"]), vec![]),
+        (just(&["diagnose", &after, "--output", "json"]), vec![]),
+        (just(&["horizon", &after, "--output", "json"]), vec![]),
+        (just(&["compare", &before, &after, "--output", "json"]), vec![]),
+        (with(&["gate", &after, "--output", "json"]), vec![]),
+        (with(&["report", &after, "--include-content", "-o", &page]), vec![&page]),
+        (just(&["chart", "survival", &after, "-o", &chart]), vec![&chart]),
+        (just(&["failures", "check", &after, "--store", &store]), vec![]),
+        (just(&["convert", &after, "-o", &native]), vec![&native]),
+        (just(&["convert", &after, "--to", "atif", "-o", &atif]), vec![&atif]),
+    ];
+    for (args, written) in commands {
+        let on = |threads: &str| {
+            std::fs::remove_dir_all(&out).ok();
+            std::fs::create_dir(&out).unwrap();
+            let args: Vec<&str> = args.iter().map(String::as_str).collect();
+            said(&[&args[..], &["--threads", threads]].concat(), &written)
+        };
+        let one = on("1");
+        assert!(one.0 != 70 && (one.0 != 2), "{args:?}: {one:?}");
+        assert!(one.3.iter().all(|file| file.len() > 100), "{args:?} wrote nothing: {one:?}");
+        for threads in ["2", "8"] {
+            assert!(on(threads) == one, "{threads} threads say otherwise: {args:?}");
+        }
+    }
+}
+
+#[test]
+fn all_fixtures_together_give_the_same_bytes_on_any_number_of_threads() {
+    for args in [
+        &["analyze", "fixtures", "--output", "json", "--by", "format"][..],
+        &["inspect", "fixtures", "--output", "json"],
+        &["diagnose", "fixtures", "--output", "json"],
+        &["horizon", "fixtures", "--output", "json"],
+        &["convert", "fixtures", "--to", "ndjson"],
+    ] {
+        let on = |threads: &str| said(&[args, &["--threads", threads]].concat(), &[]);
+        let one = on("1");
+        assert!([0, 2].contains(&one.0), "{args:?}: {one:?}");
+        assert!(on("8") == one, "8 threads say otherwise: {args:?}");
+    }
+}
+
+/// Parts of a report that say something of runs, and nothing of the files they lie in.
+const PARTS: [&str; 6] = ["runs", "tasks", "retries", "metrics", "distributions", "groups"];
+
+#[test]
+fn forms_that_files_are_converted_into_have_the_figures_of_their_source() {
+    let folder = Folder::new();
+    let source = folder.file("runs.ndjson", (0..300).map(varied).collect::<Vec<_>>().join("\n"));
+    let by = |path: &str| report(&[path, "--by", "task"]);
+    let wanted = by(&source);
+    let mut last = source;
+    // Each is made of the one before it.
+    for (name, form) in [
+        ("a.json", "native"),
+        ("b.ndjson", "ndjson"),
+        ("c.json", "atif"),
+        ("d.ndjson", "ndjson"),
+        ("e.json", "atif"),
+        ("f.json", "native"),
+    ] {
+        let to = folder.at(name);
+        let ran = run(&["convert", &last, "--to", form, "-o", &to, "-q"]);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        let report = by(&to);
+        for part in PARTS {
+            assert_eq!(report[part], wanted[part], "{name}: {part}");
+        }
+        last = to;
+    }
+}
+
 #[test]
 fn the_same_command_gives_the_same_bytes_again() {
     let folder = Folder::new();

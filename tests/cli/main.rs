@@ -37,3 +37,5 @@ mod cli_report;
 mod cli_review;
 mod cli_same;
 mod gate_errors;
+mod hostile_input;
+mod hostile_sizes;

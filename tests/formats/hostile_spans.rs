@@ -165,3 +165,74 @@ fn long_chains_and_loops_of_parents_take_linear_time() {
     let (parsed, _) = read_files(&OPENAI_AGENTS, &[turns]);
     assert_eq!(spans::tokens(&parsed.runs[0]).input, 1.0, "the lowest one alone counts");
 }
+
+/// A record of one span of the format, whose parent is `parent`; all are of one trace.
+fn span_with_parent(format: &str, id: usize, parent: usize) -> String {
+    let (hex, above) = (format!("{:016x}", id + 1), format!("{:016x}", parent + 1));
+    let start = 1_768_212_000_000_000_000_u64 + id as u64;
+    let value = match format {
+        "otlp" => {
+            json!({"resourceSpans": [{"scopeSpans": [{"spans": [{"traceId": "a".repeat(32), "spanId": hex,
+            "parentSpanId": above, "name": "execute_tool x", "startTimeUnixNano": start.to_string(),
+            "endTimeUnixNano": (start + 9).to_string(),
+            "attributes": [{"key": "gen_ai.operation.name", "value": {"stringValue": "execute_tool"}}]}]}]}]})
+        }
+        "openinference" => {
+            json!({"context": {"trace_id": "1", "span_id": hex}, "parent_id": above, "name": "x",
+            "span_kind": "TOOL", "attributes": {"openinference.span.kind": "TOOL"}})
+        }
+        "jaeger" => {
+            json!({"traceID": "1", "spanID": hex, "operationName": "execute_tool x", "duration": 9,
+            "references": [{"refType": "CHILD_OF", "traceID": "1", "spanID": above}], "startTime": start / 1000,
+            "tags": [{"key": "gen_ai.operation.name", "value": "execute_tool"}]})
+        }
+        "langfuse" => {
+            json!({"id": hex, "traceId": "t", "type": "SPAN", "name": "x", "parentObservationId": above,
+            "startTime": "2026-01-16T10:00:00Z", "endTime": "2026-01-16T10:00:01Z"})
+        }
+        "langsmith" => {
+            json!({"id": hex, "trace_id": "t", "parent_run_id": above, "run_type": "tool", "name": "x"})
+        }
+        "mlflow" => json!({"span_id": hex, "parent_span_id": above, "name": "x",
+            "attributes": {"mlflow.spanType": "\"TOOL\""}}),
+        _ => json!({"object": "trace.span", "id": hex, "trace_id": "t", "parent_id": above,
+            "span_data": {"type": "function", "name": "x"}}),
+    };
+    value.to_string()
+}
+
+#[test]
+fn parents_in_circles_are_cut_in_every_span_format() {
+    let count = 2_000;
+    for format in [&OTLP, &OPENINFERENCE, &JAEGER, &LANGFUSE, &LANGSMITH, &MLFLOW, &OPENAI_AGENTS] {
+        for (what, parent) in [
+            ("itself", (|id| id) as fn(usize) -> usize),
+            ("pairs", |id| id ^ 1),
+            ("one circle", |id| (id + 1) % 2_000),
+            ("a tail on a circle", |id| if id < 1_000 { (id + 1) % 1_000 } else { id - 1 }),
+        ] {
+            let began = std::time::Instant::now();
+            let spans: Vec<String> =
+                (0..count).map(|id| span_with_parent(format.name, id, parent(id))).collect();
+            let spans = match format.name {
+                // A record is a whole trace.
+                "mlflow" => {
+                    let spans = spans.join(",");
+                    vec![format!(
+                        r#"{{"info":{{"trace_id":"tr-1"}},"data":{{"spans":[{spans}]}}}}"#
+                    )]
+                }
+                _ => spans,
+            };
+            let (parsed, fates) = read_files(format, &[spans]);
+            let rejected = fates.iter().filter(|fate| matches!(fate, Fate::Refused(_))).count();
+            assert_eq!(rejected, 0, "{} {what}: {:?}", format.name, fates[0]);
+            assert!(!parsed.runs.is_empty(), "{} {what}", format.name);
+            let attempts: usize = parsed.runs.iter().map(|run| run.attempts.len()).sum();
+            assert!(attempts > 0, "{} {what}: {attempts}", format.name);
+            let told = parsed.issues.iter().any(|issue| issue.code == "parent_loops");
+            assert!(told, "{} {what}: {:?}", format.name, parsed.issues);
+            assert!(began.elapsed().as_secs() < 20, "{} {what}", format.name);
+        }
+    }
+}

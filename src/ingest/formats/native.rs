@@ -113,6 +113,15 @@ struct RawSteps<'a> {
     steps: Vec<&'a serde_json::value::RawValue>,
 }
 
+/// The most attempts of one run. Each takes some hundreds of bytes however short its text is, so that
+/// a record of the shortest steps would take forty times its size.
+const MOST_ATTEMPTS: usize = 2_000_000;
+
+fn too_many_steps() -> Refusal {
+    let message = format!("the run has more than {MOST_ATTEMPTS} steps: split it");
+    Refusal::of("too_many_steps", message)
+}
+
 /// The steps of a run, each made an attempt as it is read: collecting them as written first would
 /// move a kilobyte a step about for nothing. The first refusal stands for the run.
 struct Steps<'a>(Result<Vec<Attempt<'a>>, Refusal>);
@@ -135,6 +144,10 @@ impl<'de: 'a, 'a> Deserialize<'de> for Steps<'a> {
                     if refusal.is_none() {
                         let step = object.then_some(step);
                         refusal = push_step(step, &mut attempts, position, None).err();
+                        if attempts.len() > MOST_ATTEMPTS {
+                            refusal = Some(too_many_steps());
+                            attempts = Vec::new();
+                        }
                     }
                     position += 1;
                 }
@@ -190,13 +203,16 @@ fn parse<'r, T: Deserialize<'r>>(bytes: &'r [u8]) -> Result<T, serde_json::Error
 /// The attempts of a run, each with its own text, for expressions that read more than we do.
 fn raw_steps<'r>(record: &Record<'r>) -> Result<Vec<Attempt<'r>>, Refusal> {
     let raw: RawSteps<'r> = parse(record.bytes)?;
-    let mut attempts = Vec::with_capacity(raw.steps.len());
+    let mut attempts = Vec::with_capacity(raw.steps.len().min(MOST_ATTEMPTS));
     for (position, text) in raw.steps.into_iter().enumerate() {
         let mut step = WireStep::default();
         let object =
             Fill(&mut step).deserialize(&mut serde_json::Deserializer::from_str(text.get()))?;
         let (before, step) = (attempts.len(), object.then_some(step));
         push_step(step, &mut attempts, position, Some(Cow::Borrowed(text.get())))?;
+        if attempts.len() > MOST_ATTEMPTS {
+            return Err(too_many_steps());
+        }
         let new = attempts.get_mut(before..).unwrap_or_default();
         if let [one] = &mut *new
             && one.nested_in.is_none()
