@@ -212,23 +212,33 @@ pub(super) fn note_warnings(notes: &Notes, tally: &Tally) -> Vec<Warning> {
     warnings
 }
 
+/// Warnings of one code that are told apart: messages that name a run or a byte differ without end.
+const MOST_OF_A_KIND: usize = 100;
+
 /// Inputs that could not be read, rejections by reason, and what readers warned of, each kind once
 /// with how often.
 pub(super) fn tally_warnings(tally: &Tally) -> Vec<Warning> {
     let mut warnings: Vec<Warning> = Vec::new();
     let mut known = std::collections::HashMap::<(String, String), usize>::new();
+    let mut kinds = std::collections::HashMap::<String, usize>::new();
     let mut add = |code: &str, message: String, count: u64, place: String| {
         let next = warnings.len();
-        let at = *known.entry((code.to_owned(), message.clone())).or_insert(next);
+        let mut key = (code.to_owned(), message);
+        let mut place = place;
+        if !known.contains_key(&key) {
+            let kept = kinds.entry(code.to_owned()).or_default();
+            if *kept >= MOST_OF_A_KIND {
+                let others = "and others of this kind: `agenteval inspect` lists them";
+                (key.1, place) = (others.to_owned(), String::new());
+            }
+            *kept += 1;
+        }
+        let at = *known.entry(key.clone()).or_insert(next);
         match warnings.get_mut(at) {
             Some(warning) => warning.count += count,
-            None => warnings.push(Warning {
-                code: code.to_owned(),
-                message,
-                count,
-                place,
-                withheld: None,
-            }),
+            None => {
+                warnings.push(Warning { code: key.0, message: key.1, count, place, withheld: None })
+            }
         }
     };
     for file in &tally.files {

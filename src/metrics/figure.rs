@@ -62,7 +62,7 @@ pub struct Set<'r> {
     rows: Vec<&'r RunRow>,
     clusters: Vec<u32>,
     count: u32,
-    /// Ended and completed trials of each recorded task, by task id.
+    /// Ended and completed trials of each recorded task, sorted.
     trials: Vec<Trials>,
 }
 
@@ -91,7 +91,10 @@ impl<'r> Set<'r> {
                 task.completed += u64::from(row.counts_as_ended() && row.completed());
             }
         }
-        Self { rows, clusters, count, trials: trials.into_values().collect() }
+        // Sums of floats depend on their order, and may not depend on the names of tasks.
+        let mut trials: Vec<Trials> = trials.into_values().collect();
+        trials.sort_unstable_by_key(|task| (task.ended, task.completed));
+        Self { rows, clusters, count, trials }
     }
 
     /// The runs.
