@@ -40,6 +40,7 @@ use std::io::Write;
 use clap::{CommandFactory, Parser};
 
 use crate::exit::Status;
+use crate::render::one_line;
 use args::{Args, Command};
 
 /// An error that ends a command, with its exit code.
@@ -57,13 +58,14 @@ impl Failure {
 
     /// Nothing was evaluated.
     pub(crate) fn nothing(message: impl Into<String>) -> Self {
-        Self { status: Status::Nothing, message: message.into() }
+        Self { status: Status::Nothing, message: one_line(&message.into()) }
     }
 }
 
 impl From<crate::ingest::ReadError> for Failure {
     fn from(error: crate::ingest::ReadError) -> Self {
-        Self::usage(error.to_string())
+        // It names files, and a name may have a line break, after which anything could be said.
+        Self::usage(one_line(&error.to_string()))
     }
 }
 
@@ -133,7 +135,7 @@ fn told(failure: &Failure) -> Status {
 /// Writes to standard error, without what could disturb a terminal: names of files and texts of
 /// traces are in it. A closed one is no reason to fail.
 pub(crate) fn complain(text: &str) {
-    let safe: Vec<String> = text.lines().map(crate::render::one_line).collect();
+    let safe: Vec<String> = text.lines().map(one_line).collect();
     drop(writeln!(std::io::stderr().lock(), "{}", safe.join("\n")));
 }
 

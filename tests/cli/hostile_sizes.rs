@@ -433,8 +433,8 @@ fn three_thousand_files_in_one_folder() {
 #[test]
 fn a_thousand_warnings_that_differ_in_a_name_are_told_in_a_hundred_lines() {
     let span = |trace: usize| {
-        json!({"context": {"trace_id": format!("t{trace}"), "span_id": "a"}, "parent_id": "gone",
-            "name": "x", "span_kind": "TOOL", "attributes": {"openinference.span.kind": "TOOL"}})
+        json!({"id": format!("r{trace}"), "trace_id": format!("t{trace}"), "parent_run_id": "gone",
+            "run_type": "tool", "name": "x"})
     };
     let text: String = (0..1_000).map(|trace| format!("{}\n", span(trace))).collect();
     let folder = Folder::new();

