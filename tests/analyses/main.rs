@@ -12,6 +12,7 @@
 mod cli;
 #[path = "../support/figures_by_sql.rs"]
 mod figures_by_sql;
+#[cfg(feature = "tables")]
 #[path = "../support/mod.rs"]
 mod support;
 

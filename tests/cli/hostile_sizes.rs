@@ -49,17 +49,17 @@ fn watched(args: &[&str], write: impl FnOnce(&mut dyn std::io::Write) + Send) ->
         .spawn()
         .unwrap();
     let mut input = child.stdin.take().unwrap();
-    let (mut most, mut ended) = (None, None);
+    let mut most = None;
     std::thread::scope(|scope| {
         scope.spawn(move || write(&mut input));
-        while ended.is_none() {
+        while child.try_wait().unwrap().is_none() {
             most = peak(&child).max(most);
             std::thread::sleep(Duration::from_millis(3));
-            ended = child.try_wait().unwrap();
         }
     });
+    let ended = child.wait().unwrap();
     let text = |path: &str| std::fs::read_to_string(path).unwrap();
-    let code = ended.unwrap().code().expect("ended by itself, not by a signal");
+    let code = ended.code().expect("ended by itself, not by a signal");
     Took { ran: Ran { code, out: text(&out), err: text(&err) }, time: began.elapsed(), peak: most }
 }
 
