@@ -1,11 +1,14 @@
-//! JSON output: numbers never with an exponent, and rounded where they are made.
+//! JSON output: numbers never with an exponent, and rounded where they are made; characters that a
+//! terminal would obey are escaped, beyond those that JSON itself forbids.
 
 use std::io::{self, Write};
 
 use serde::Serialize;
 use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter};
 
-/// Writes floats in plain decimals.
+use super::safe::is_disturbing;
+
+/// Writes floats in plain decimals, and texts without what disturbs a terminal.
 struct Plain<F>(F);
 
 impl<F: Formatter> Formatter for Plain<F> {
@@ -13,6 +16,24 @@ impl<F: Formatter> Formatter for Plain<F> {
         // `Display` for floats never uses an exponent; the shortest digits that read back equal.
         let value = if value == 0.0 { 0.0 } else { value };
         write!(out, "{value}")
+    }
+    fn write_string_fragment<W: ?Sized + Write>(
+        &mut self,
+        out: &mut W,
+        fragment: &str,
+    ) -> io::Result<()> {
+        if fragment.is_ascii() && !fragment.contains('\u{7F}') {
+            return out.write_all(fragment.as_bytes());
+        }
+        let mut plain = 0;
+        for (at, c) in fragment.char_indices().filter(|(_, c)| is_disturbing(*c)) {
+            out.write_all(fragment.get(plain..at).unwrap_or_default().as_bytes())?;
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                write!(out, "\\u{unit:04x}")?;
+            }
+            plain = at + c.len_utf8();
+        }
+        out.write_all(fragment.get(plain..).unwrap_or_default().as_bytes())
     }
     fn begin_array<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
         self.0.begin_array(out)
@@ -76,6 +97,14 @@ pub(super) fn rounded(value: Option<f64>, decimals: usize) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::{compact_json, rounded};
+
+    #[test]
+    fn what_a_terminal_would_obey_is_escaped_and_reads_back_equal() {
+        let text = "é\u{9B}1m\u{202E}x\u{7F}\u{E0041}\u{1F600}\"\n";
+        let json = compact_json(&text);
+        assert_eq!(json, "\"é\\u009b1m\\u202ex\\u007f\\udb40\\udc41\u{1F600}\\\"\\n\"");
+        assert_eq!(serde_json::from_str::<String>(&json).ok().as_deref(), Some(text));
+    }
 
     #[test]
     fn floats_have_no_exponent_and_no_negative_zero() {

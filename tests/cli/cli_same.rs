@@ -123,7 +123,7 @@ fn every_command_gives_the_same_bytes_on_any_number_of_threads() {
     let with = |args: &[&str]| [args, &baseline].concat().iter().map(ToString::to_string).collect();
     let just = |args: &[&str]| -> Vec<String> { args.iter().map(ToString::to_string).collect() };
     let commands: Vec<(Vec<String>, Vec<&str>)> = vec![
-        (just(&["analyze", &after, "--by", "model", "-o", &plain]), vec![&plain]),
+        (just(&["analyze", &after, "-c", &config, "--by", "model", "-o", &plain]), vec![&plain]),
         (just(&["inspect", &after, "--output", "json"]), vec![]),
         (just(&["diagnose", &after, "--output", "json"]), vec![]),
         (just(&["horizon", &after, "--output", "json"]), vec![]),
