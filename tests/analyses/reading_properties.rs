@@ -277,7 +277,7 @@ proptest! {
 
 // Each case computes intervals by resampling, which takes its time without optimisation.
 proptest! {
-    #![proptest_config(cases(24))]
+    #![proptest_config(cases(16))]
 
     #[test]
     fn the_order_of_runs_and_the_files_they_lie_in_change_no_figure(

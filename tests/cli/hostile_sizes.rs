@@ -246,8 +246,8 @@ fn brackets_that_are_opened_by_the_million_are_refused_within_bounded_memory() {
 }
 
 #[test]
-fn ten_thousand_distinct_error_types_are_all_counted_and_a_few_are_shown() {
-    let kinds = 10_000;
+fn five_thousand_distinct_error_types_are_all_counted_and_a_few_are_shown() {
+    let kinds = 5_000;
     let text = (0..kinds).fold(String::new(), |text, id| {
         text + &format!(r#"{{"run_id":"r{id}","task_id":"t{}","steps":[{{"type":"k{id}","error":{{"type":"E{id}","message":"m{id}"}}}}]}}"#, id % 50) + "\n"
     });
@@ -343,7 +343,7 @@ fn names_of_files_with_line_breaks_escapes_and_bytes_that_are_no_utf8() {
 #[test]
 fn patterns_that_are_slow_elsewhere_take_linear_time_or_are_refused() {
     let folder = Folder::new();
-    let message = "a".repeat(1 << 20);
+    let message = "a".repeat(1 << 18);
     let path = folder.file(
         "r.ndjson",
         format!(r#"{{"steps":[{{"type":"t","error":{{"message":"{message}!"}}}}],"final":{{"s":"{message}"}}}}"#),
