@@ -344,7 +344,7 @@ fn every_direct_dependency_is_explained_and_no_other() {
         }
     }
     let table = page.lines().filter_map(|line| line.strip_prefix("| ")?.split(" |").next());
-    let tests = page.lines().filter_map(|line| line.strip_prefix("For tests alone: "));
+    let tests = page.lines().filter_map(|line| line.strip_prefix("For tests and benches alone: "));
     let words = |text: &str| -> Vec<String> {
         let bare = |word: &str| word.split(" (").next().unwrap_or_default().trim().to_owned();
         text.split(',').map(bare).collect()

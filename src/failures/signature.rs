@@ -111,17 +111,16 @@ fn disturbs(c: char) -> bool {
         | '\u{061C}' | '\u{FEFF}' | '\u{E0000}'..='\u{E007F}')
 }
 
-/// A part of a file's name, safe on every system: letters and digits of any script, in ASCII in
-/// lower case, with `_` and `-`.
+/// A part of a file's name: letters, digits, `_` and `-` of ASCII in lower case, on every system.
 fn safe(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {
         let c = match c {
-            c if c.is_alphanumeric() || c == '_' => c.to_ascii_lowercase(),
+            c if c.is_ascii_alphanumeric() || c == '_' => c.to_ascii_lowercase(),
             _ if out.is_empty() || out.ends_with('-') => continue,
             _ => '-',
         };
-        if out.len() + c.len_utf8() > MOST_NAME {
+        if out.len() == MOST_NAME {
             break;
         }
         out.push(c);
@@ -140,15 +139,13 @@ mod tests {
             ("TimeoutError", "timeouterror"),
             ("../../etc/passwd", "etc-passwd"),
             ("a\nb\0c", "a-b-c"),
-            ("提交退款", "提交退款"),
-            ("\u{202e}：", "unnamed"),
+            ("数据", "unnamed"),
             ("..", "unnamed"),
             ("HTTP 429", "http-429"),
         ] {
             assert_eq!(safe(name), expected, "{name:?}");
         }
         assert_eq!(safe(&"x".repeat(1_000)).len(), 40);
-        assert_eq!(safe(&"长".repeat(1_000)), "长".repeat(13));
         // Device names of Windows are none with an id behind them.
         let name = Signature::of_step("con", Some("nul"), "tool", "").file_name();
         assert!(name.starts_with("con-nul-"), "{name}");

@@ -113,7 +113,7 @@ fn where_that_keeps_no_run_is_exit_4() {
 #[test]
 fn what_no_format_claims_is_exit_2_and_says_what_it_looks_like() {
     for (name, content, parts) in [
-        ("a.json", &br#"{"theme":"dark","size":2}"#[..], &["`theme`", "`size`", "--format"][..]),
+        ("a.json", &br#"{"theme":"dark","size":2}"#[..], &["`theme`", "`size`", "--map"][..]),
         ("a.json", b"[1, 2]", &["no format recognised"]),
         ("a.txt", b"hello\n", &["not JSON"]),
         ("a.bin", b"\x00\x01\x02\x03\x04", &["binary data"]),

@@ -202,7 +202,7 @@ fn the_tasks_of_failures_are_a_regression_set_with_what_is_right() {
     assert_eq!(lines.iter().filter(|line| line.contains(right)).count(), 1, "{ran:?}");
     let second: Value = serde_json::from_str(lines[1]).expect("JSON");
     assert_eq!((&second["task_id"], &second["signatures"]), (&json!("t1"), &json!([id])));
-    assert!(second["failures"][0]["run"].is_string(), "{second}");
+    assert!(second["failures"][0]["example_run"].is_string(), "{second}");
     let csv = folder.at("set.csv");
     assert_eq!(export(&["-o", &csv]).out, format!("wrote 2 tasks to {csv}\n"));
     let text = std::fs::read_to_string(&csv).expect("a file");
