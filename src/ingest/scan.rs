@@ -109,7 +109,8 @@ pub fn end_of_value(text: &[u8]) -> Option<usize> {
             }
             b'}' | b']' if open.is_empty() => return Some(at),
             bracket @ (b'{' | b'[' | b'}' | b']') => {
-                if open.take(bracket) {
+                let closed = open.take(bracket);
+                if closed {
                     return Some(at + 1);
                 }
             }
