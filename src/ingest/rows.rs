@@ -398,7 +398,8 @@ impl<V: Visitor> Session<'_, V> {
             Ok(Ok(fields)) => {
                 let object = rows.object(&fields);
                 let bytes = object.as_bytes();
-                self.assembler(format, rows.new).push(&Record { bytes, ..record })
+                // Only its start is where the file has it: the object is longer than the row.
+                self.assembler(format, rows.new).push_repaired(&Record { bytes, ..record })
             }
             Ok(Err(rule)) => formats::Fate::Ignored(rule),
             Err(refusal) => formats::Fate::Refused(refusal),

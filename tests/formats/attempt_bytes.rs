@@ -135,6 +135,13 @@ fn a_checkpoint_stands_at_its_record_but_only_in_the_file_of_the_run() {
 }
 
 #[test]
+fn a_row_of_a_table_is_no_json_and_tells_no_place() {
+    let text = include_bytes!("../../fixtures/agent-task/rows.csv");
+    let told = places("rows.csv", text);
+    assert!(told.iter().all(|(bytes, _)| bytes.is_none()), "{told:?}");
+}
+
+#[test]
 fn a_call_of_tau_bench_stands_inside_its_message() {
     let text = include_bytes!("../../fixtures/tau_bench/four_runs.json");
     let told = places("runs.json", text);
