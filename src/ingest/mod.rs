@@ -25,6 +25,7 @@ mod small;
 mod source;
 mod spelling;
 pub mod split;
+mod stream;
 mod suggest;
 mod tally;
 #[cfg(test)]
@@ -35,7 +36,8 @@ use std::path::{Path, PathBuf};
 pub use formats::mapped::suggest::Suggested;
 pub use read::{MAX_RECORD, Request, Visitor, read};
 pub use source::{Source, Sources, find};
-pub use suggest::suggest_mapping;
+pub use stream::read_stream;
+pub use suggest::{suggest_mapping, suggest_mapping_of};
 pub use tally::{FileTally, KEPT_REJECTIONS, LeftOut, Tally};
 
 /// Input that cannot be used at all.

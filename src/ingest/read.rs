@@ -81,23 +81,7 @@ pub fn read<V: Visitor>(
     visitor: &V,
     collect: &mut dyn FnMut(V::Out),
 ) -> Result<Tally, ReadError> {
-    let mut session = Session {
-        request,
-        visitor,
-        collect,
-        tally: Tally::default(),
-        states: Mutex::new(Vec::new()),
-        assemblers: Vec::new(),
-        told: HashMap::new(),
-        joins: Joins::default(),
-        last_record: None,
-        deferred: Vec::new(),
-        held: 0,
-        two_passes: sources.len() > 1 && request.format.is_none(),
-        many: sources.len() > 1,
-        early: Vec::new(),
-        waiting: Waiting::default(),
-    };
+    let mut session = Session::new(request, visitor, collect, sources.len());
     for source in sources {
         session.file(source)?;
     }
@@ -129,6 +113,33 @@ pub(super) struct Session<'s, V: Visitor> {
 }
 
 impl<'s, V: Visitor> Session<'s, V> {
+    /// A session over so many files that has read nothing yet.
+    pub(super) fn new(
+        request: &'s Request<'s>,
+        visitor: &'s V,
+        collect: &'s mut dyn FnMut(V::Out),
+        files: usize,
+    ) -> Self {
+        let many = files > 1;
+        Self {
+            request,
+            visitor,
+            collect,
+            tally: Tally::default(),
+            states: Mutex::new(Vec::new()),
+            assemblers: Vec::new(),
+            told: HashMap::new(),
+            joins: Joins::default(),
+            last_record: None,
+            deferred: Vec::new(),
+            held: 0,
+            two_passes: many && request.format.is_none(),
+            many,
+            early: Vec::new(),
+            waiting: Waiting::default(),
+        }
+    }
+
     fn file(&mut self, source: &Source) -> Result<(), ReadError> {
         match source::open(&source.path) {
             Ok(Stream::Bytes(stream)) => {
@@ -420,7 +431,7 @@ impl<'s, V: Visitor> Session<'s, V> {
         }
     }
 
-    fn finish(mut self) -> Result<Tally, ReadError> {
+    pub(super) fn finish(mut self) -> Result<Tally, ReadError> {
         self.flush()?;
         let (results, finished) = self.second_pass()?;
         self.flush()?;

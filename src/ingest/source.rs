@@ -178,7 +178,7 @@ pub(super) enum Stream {
 pub(super) fn open(path: &Path) -> Result<Stream, ReadError> {
     let fail = |reason: String| ReadError::Unreadable { path: path.to_owned(), reason };
     if path.as_os_str() == "-" {
-        return piped(Box::new(io::stdin()), path);
+        return piped(Box::new(io::stdin()), path).map(Stream::Bytes);
     }
     let mut file = File::open(path).map_err(|error| fail(error.to_string()))?;
     let mut head = [0; 4];
@@ -189,7 +189,7 @@ pub(super) fn open(path: &Path) -> Result<Stream, ReadError> {
     if io::Seek::rewind(&mut file).is_err() {
         // A pipe cannot be rewound: what was read is put back.
         let head = io::Cursor::new(head.into_iter().take(length).collect::<Vec<u8>>());
-        return piped(Box::new(head.chain(file)), path);
+        return piped(Box::new(head.chain(file)), path).map(Stream::Bytes);
     }
     if is_zip(&head) {
         let archive = zip::ZipArchive::new(file)
@@ -218,7 +218,13 @@ fn is_zst(head: &[u8]) -> bool {
 }
 
 /// What comes through a pipe. The list of a zip's members stands at its end, so it needs a file.
-fn piped(mut stream: Box<dyn Read + Send>, path: &Path) -> Result<Stream, ReadError> {
+///
+/// # Errors
+/// The stream cannot be read, holds a zip archive, or its compression is damaged at the start.
+pub(super) fn piped(
+    mut stream: Box<dyn Read + Send>,
+    path: &Path,
+) -> Result<Box<dyn Read + Send>, ReadError> {
     let mut head = vec![0; 4];
     let (length, error) = read_up_to(&mut stream, &mut head);
     head.truncate(length);
@@ -229,8 +235,7 @@ fn piped(mut stream: Box<dyn Read + Send>, path: &Path) -> Result<Stream, ReadEr
             format!("a zip archive cannot be read from {from}: give it as a file")
         }
         None => {
-            return decompress(Box::new(io::Cursor::new(head).chain(stream)), path)
-                .map(Stream::Bytes);
+            return decompress(Box::new(io::Cursor::new(head).chain(stream)), path);
         }
     };
     Err(ReadError::Unreadable { path: path.to_owned(), reason })

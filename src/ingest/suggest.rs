@@ -26,11 +26,18 @@ pub fn suggest_mapping(path: &Path) -> Result<Suggested, ReadError> {
     head.truncate(length);
     let begins = head.trim_ascii_start().first();
     let cut = length == HEAD && matches!(begins, Some(b'{' | b'['));
-    draft(&head, length < HEAD).ok_or_else(|| match cut {
+    suggest_mapping_of(&head, length < HEAD).ok_or_else(|| match cut {
         true => fail(&format!(
             "its first record is longer than the {} MiB that are looked at; give a file of shorter ones",
             HEAD >> 20
         )),
         false => fail("neither JSON nor a table with a header row, so there is nothing to map"),
     })
+}
+
+/// Drafts a mapping from the start of a file, of which `whole` says whether it is all of it; `None`
+/// where it holds neither JSON nor a table.
+#[must_use]
+pub fn suggest_mapping_of(head: &[u8], whole: bool) -> Option<Suggested> {
+    draft(head, whole)
 }
