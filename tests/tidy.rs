@@ -63,7 +63,7 @@ const LAYOUT: [&str; 15] = [
     "src",
     "tests",
 ];
-const MAY_BE: [&str; 8] = [
+const MAY_BE: [&str; 9] = [
     ".gitattributes",
     ".github",
     ".gitignore",
@@ -71,6 +71,7 @@ const MAY_BE: [&str; 8] = [
     "clippy.toml",
     "deny.toml",
     "examples",
+    "fuzz",
     "rustfmt.toml",
 ];
 

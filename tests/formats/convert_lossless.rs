@@ -34,7 +34,9 @@ fn inputs() -> Vec<PathBuf> {
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(&folder).unwrap() {
             let path = entry.unwrap().path();
-            if path.is_dir() {
+            if path.ends_with("fixtures/fuzz") {
+                // Replayed by `fuzz_corpus`, which holds the same.
+            } else if path.is_dir() {
                 folders.push(path);
             } else {
                 inputs.push(path);

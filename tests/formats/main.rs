@@ -69,6 +69,7 @@ mod format_temporal;
 mod format_terminal_bench;
 mod format_vercel_ai;
 mod format_who_and_when;
+mod fuzz_corpus;
 mod hostile_depth;
 mod hostile_spans;
 mod joins;
