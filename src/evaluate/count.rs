@@ -12,7 +12,7 @@ use super::measure;
 use super::outcome::{Facts, decide};
 use super::row::{ErrorCount, MidRun, Outcome, RunRow};
 use crate::config::{Blame, Infra, MidRun as Window};
-use crate::model::{Attempt, RetrySource, Tokens, Trajectory, is_intervention};
+use crate::model::{Attempt, RetrySource, Tokens, Trajectory, is_intervention, unmarked};
 
 /// The type of a failed attempt that only a count tells of.
 const UNKNOWN_RETRY: &str = "unknown_retry_error";
@@ -275,7 +275,8 @@ fn add(sum: &mut u32, more: u32) {
 
 /// A row with the run's labels and no counts.
 pub(super) fn blank(run: &Trajectory<'_>, source: RetrySource) -> RunRow {
-    let boxed = |text: &Option<std::borrow::Cow<'_, str>>| text.as_deref().map(Into::into);
+    let boxed =
+        |text: &Option<std::borrow::Cow<'_, str>>| text.as_deref().map(|t| unmarked(t).into());
     RunRow {
         place: run.place,
         run_id: boxed(&run.run_id),
@@ -283,7 +284,11 @@ pub(super) fn blank(run: &Trajectory<'_>, source: RetrySource) -> RunRow {
         trial: boxed(&run.trial),
         agent: boxed(&run.agent),
         model: boxed(&run.model),
-        tags: run.tags.iter().map(|(key, value)| ((&**key).into(), (&**value).into())).collect(),
+        tags: run
+            .tags
+            .iter()
+            .map(|(key, value)| ((&**key).into(), unmarked(value).into()))
+            .collect(),
         status: boxed(&run.status),
         outcome: Outcome::Unknown,
         limit: None,

@@ -16,3 +16,12 @@ pub fn marked_float(text: &str) -> Option<f64> {
         _ => None,
     }
 }
+
+/// The text as it is shown: of a marked float its word alone, of any other all of it.
+#[must_use]
+pub fn unmarked(text: &str) -> &str {
+    match marked_float(text) {
+        Some(_) => text.trim_start_matches(FLOAT_MARK),
+        None => text,
+    }
+}

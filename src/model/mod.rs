@@ -20,7 +20,7 @@ mod words;
 pub use amount::{MOST_AMOUNT, usable_amount};
 pub use hash::input_hash;
 pub use issue::{Issue, Place, Severity};
-pub use marked::{FLOAT_MARK, marked_float};
+pub use marked::{FLOAT_MARK, marked_float, unmarked};
 pub use mask::mask;
 pub use names::{Better, METRIC_NAMES, MetricName, Unit, nearest, resolve_metric};
 pub use rules::RULE_CODES;

@@ -1,5 +1,6 @@
 //! LangSmith runs, flat and in batches.
 
+use crate::cli::{Folder, run as cli};
 use crate::spans::{
     accounted, failed, format_of, issue, kind, plain, read_files, read_text, run, runs, steps, tag,
     tokens, turns, uncached,
@@ -158,4 +159,18 @@ fn feedback_on_a_run_inside_of_another_is_no_score_of_the_whole() {
     let names: Vec<&str> = done.scores.iter().map(|score| score.name.as_ref()).collect();
     assert_eq!(names, ["right"]);
     assert_eq!(issue(&parsed, "scores_ignored").map(|issue| issue.count), Some(children));
+}
+
+/// A data frame writes NaN where a label is missing; the mark of its repair was shown to people.
+#[test]
+fn a_label_that_is_no_number_is_shown_as_it_was_written() {
+    let text = fixture("langsmith/flat_runs.ndjson");
+    let text = text.replace("\"reference_example_id\": \"ex-1\"", "\"reference_example_id\": NaN");
+    assert!(text.contains("NaN"), "{text}");
+    let folder = Folder::new();
+    let converted = cli(&["convert", &folder.file("runs.ndjson", &text), "--to", "native", "-q"]);
+    let shown = converted.json();
+    let tasks: Vec<_> =
+        shown.as_array().unwrap().iter().map(|run| run["task_id"].clone()).collect();
+    assert!(tasks.contains(&"NaN".into()), "{tasks:?}");
 }

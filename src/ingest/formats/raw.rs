@@ -11,7 +11,7 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use crate::model::Stamp;
+use crate::model::{Stamp, unmarked};
 
 /// An object key; borrowed unless it holds escapes.
 #[derive(serde::Deserialize)]
@@ -107,6 +107,16 @@ pub(crate) fn text(raw: &RawValue) -> Option<Cow<'_, str>> {
 
 /// A string, number or truth value as text, for ids and labels; `None` for null and containers.
 pub(crate) fn label(raw: &RawValue) -> Option<Cow<'_, str>> {
+    let word = scalar(raw)?;
+    match unmarked(&word) {
+        shown if shown.len() == word.len() => Some(word),
+        // What a number is that JSON cannot write; how its repair marks it is nobody's label.
+        shown => Some(Cow::Owned(shown.to_owned())),
+    }
+}
+
+/// The same with the mark of a number that JSON cannot write, which parses as none.
+fn scalar(raw: &RawValue) -> Option<Cow<'_, str>> {
     let written = raw.get().trim();
     match written.as_bytes().first()? {
         b'"' => text(raw),
@@ -117,7 +127,7 @@ pub(crate) fn label(raw: &RawValue) -> Option<Cow<'_, str>> {
 
 /// A number, or a string that holds one.
 pub(crate) fn number(raw: &RawValue) -> Option<f64> {
-    let written = label(raw)?;
+    let written = scalar(raw)?;
     written.trim().parse().ok()
 }
 
