@@ -15,8 +15,11 @@ pub use files::{convert, detect, folder, mapping, readers};
 pub use pieces::splitter;
 pub use written::{baselines, config, expressions};
 
+/// What is done with the bytes of a target.
+pub type Entry = fn(&[u8]);
+
 /// Every target with its entry.
-pub const ENTRIES: [(&str, fn(&[u8])); 9] = [
+pub const ENTRIES: [(&str, Entry); 9] = [
     ("baselines", baselines),
     ("config", config),
     ("convert", convert),
