@@ -332,8 +332,8 @@ impl RunWire<Box<str>> {
             run_id: self.run_id,
             task_id: self.task_id,
             trial: self.trial,
-            agent: self.agent,
-            model: self.model,
+            agent: self.agent.map(Into::into),
+            model: self.model.map(Into::into),
             tags: self.tags.into(),
             status: self.status,
             outcome,
@@ -380,12 +380,12 @@ impl RunWire<Box<str>> {
                 .errors
                 .into_iter()
                 .map(|error| ErrorCount {
-                    kind: error.r#type,
-                    tool: error.tool,
+                    kind: error.r#type.into(),
+                    tool: error.tool.map(Into::into),
                     attempts: error.attempts,
                 })
                 .collect(),
-            step_types: self.step_types.into(),
+            step_types: self.step_types.into_iter().map(|(kind, n)| (kind.into(), n)).collect(),
             never_reached: self.never_reached,
         })
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::judging::sha256_hex;
-use crate::evaluate::{ErrorCount, RunRow};
+use crate::evaluate::{ErrorCount, Name, RunRow};
 use crate::model::mask;
 
 /// The row with its labels masked as reports mask them, and amounts dropped that are no finite number.
@@ -19,9 +19,13 @@ pub fn masked_row(row: &RunRow) -> RunRow {
             *id = masked.into();
         }
     }
-    for label in [&mut row.agent, &mut row.model, &mut row.status].into_iter().flatten() {
-        replace(label);
+    for label in [&mut row.agent, &mut row.model].into_iter().flatten() {
+        let masked = mask(label);
+        if masked != **label {
+            *label = masked.into();
+        }
     }
+    row.status.iter_mut().for_each(replace);
     for (key, value) in &mut row.tags {
         // Only together do `api_key` and its value look like a secret.
         let pair = format!("{key}={value}");
@@ -59,7 +63,7 @@ fn replace(label: &mut Box<str>) {
 
 /// Types that are the same once masked are counted together, so that the list stays sorted.
 fn errors(errors: &[ErrorCount]) -> Box<[ErrorCount]> {
-    let mut all: BTreeMap<(Box<str>, Option<Box<str>>), u32> = BTreeMap::new();
+    let mut all: BTreeMap<(Name, Option<Name>), u32> = BTreeMap::new();
     for error in errors {
         let key = (mask(&error.kind).into(), error.tool.as_deref().map(|tool| mask(tool).into()));
         let sum = all.entry(key).or_default();
@@ -68,8 +72,8 @@ fn errors(errors: &[ErrorCount]) -> Box<[ErrorCount]> {
     all.into_iter().map(|((kind, tool), attempts)| ErrorCount { kind, tool, attempts }).collect()
 }
 
-fn step_types(types: &[(Box<str>, u32)]) -> Box<[(Box<str>, u32)]> {
-    let mut all: BTreeMap<Box<str>, u32> = BTreeMap::new();
+fn step_types(types: &[(Name, u32)]) -> Box<[(Name, u32)]> {
+    let mut all: BTreeMap<Name, u32> = BTreeMap::new();
     for (kind, attempts) in types {
         let sum = all.entry(mask(kind).into()).or_default();
         *sum = sum.saturating_add(*attempts);

@@ -51,8 +51,8 @@ impl By {
     pub(crate) fn value(&self, row: &RunRow) -> Option<Box<str>> {
         match self {
             Self::Task => row.task_id.clone(),
-            Self::Model => row.model.clone(),
-            Self::Agent => row.agent.clone(),
+            Self::Model => row.model.as_deref().map(Into::into),
+            Self::Agent => row.agent.as_deref().map(Into::into),
             Self::Tag(key) => row.tag(key).map(Into::into),
         }
     }

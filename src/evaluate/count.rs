@@ -9,6 +9,7 @@ use super::error_type::raw_type;
 use super::group::NO_STEP;
 use super::judge::{Judge, JudgeState, implied_before};
 use super::measure;
+use super::names::Names;
 use super::outcome::{Facts, decide};
 use super::row::{ErrorCount, MidRun, Outcome, RunRow};
 use crate::config::{Blame, Infra, MidRun as Window};
@@ -132,7 +133,7 @@ pub(super) fn row(judge: &Judge<'_>, state: &mut JudgeState, run: &Trajectory<'_
     let mut errors: BTreeMap<String, BTreeMap<Option<&str>, u32>> = BTreeMap::new();
     let mut steps = std::mem::take(&mut state.counted);
     steps.clear();
-    let mut row = blank(run, source);
+    let mut row = blank(run, source, &mut state.names);
     let (mut most_retries, mut first_step) = (0, None);
     let mut last_failed: Option<(u32, bool)> = None;
     let mut attempts = Vec::new();
@@ -259,13 +260,13 @@ pub(super) fn row(judge: &Judge<'_>, state: &mut JudgeState, run: &Trajectory<'_
     let mut counted = Vec::new();
     for (kind, tools) in errors {
         counted.extend(tools.into_iter().map(|(tool, attempts)| ErrorCount {
-            kind: kind.as_str().into(),
-            tool: tool.map(Into::into),
+            kind: state.names.share(&kind),
+            tool: tool.map(|tool| state.names.share(tool)),
             attempts,
         }));
     }
     row.errors = counted.into();
-    row.step_types = step_types.into_iter().map(|(kind, n)| (kind.into(), n)).collect();
+    row.step_types = step_types.into_iter().map(|(kind, n)| (state.names.share(kind), n)).collect();
     row
 }
 
@@ -274,7 +275,7 @@ fn add(sum: &mut u32, more: u32) {
 }
 
 /// A row with the run's labels and no counts.
-pub(super) fn blank(run: &Trajectory<'_>, source: RetrySource) -> RunRow {
+pub(super) fn blank(run: &Trajectory<'_>, source: RetrySource, names: &mut Names) -> RunRow {
     let boxed =
         |text: &Option<std::borrow::Cow<'_, str>>| text.as_deref().map(|t| unmarked(t).into());
     RunRow {
@@ -282,8 +283,8 @@ pub(super) fn blank(run: &Trajectory<'_>, source: RetrySource) -> RunRow {
         run_id: boxed(&run.run_id),
         task_id: boxed(&run.task_id),
         trial: boxed(&run.trial),
-        agent: boxed(&run.agent),
-        model: boxed(&run.model),
+        agent: run.agent.as_deref().map(|agent| names.share(unmarked(agent))),
+        model: run.model.as_deref().map(|model| names.share(unmarked(model))),
         tags: run
             .tags
             .iter()

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use super::attempt::{Subtask, Verdict, by_record};
 use super::count::StepCounts;
 use super::group::{Grouping, NO_STEP, Placed};
+use super::names::Names;
 use super::row::RunRow;
 use super::timeline::Timeline;
 use crate::config::{EvalConfig, ExitCodes, StepSelection};
@@ -33,6 +34,7 @@ pub struct JudgeState {
     pub(super) layout: Layout,
     /// What counting gave for each step of the last run.
     pub(super) counted: Vec<StepCounts>,
+    pub(super) names: Names,
 }
 
 /// What was noticed while judging, by code and detail, with how often and where first.
@@ -173,6 +175,7 @@ impl<'c> Judge<'c> {
             verdicts: Vec::new(),
             layout: Layout::default(),
             counted: Vec::new(),
+            names: Names::default(),
         }
     }
 

@@ -1,5 +1,6 @@
 //! The row that is kept of a run: its labels, its outcome and its counts.
 
+use super::names::{Name, Names};
 use crate::model::{Place, RetrySource, Tokens, Trajectory};
 
 /// How a run ended; every run has exactly one.
@@ -113,9 +114,9 @@ pub struct MidRun {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ErrorCount {
     /// The error's type, as mapped by the config.
-    pub kind: Box<str>,
+    pub kind: Name,
     /// Name of the tool or node that failed, where one is recorded.
-    pub tool: Option<Box<str>>,
+    pub tool: Option<Name>,
     /// How many attempts.
     pub attempts: u32,
 }
@@ -132,9 +133,9 @@ pub struct RunRow {
     /// Which repetition of the task it is.
     pub trial: Option<Box<str>>,
     /// The agent.
-    pub agent: Option<Box<str>>,
+    pub agent: Option<Name>,
     /// The model.
-    pub model: Option<Box<str>>,
+    pub model: Option<Name>,
     /// Labels.
     pub tags: Box<[(Box<str>, Box<str>)]>,
     /// The run's status word, as recorded.
@@ -203,7 +204,7 @@ pub struct RunRow {
     /// Failed attempts by error type and tool, sorted.
     pub errors: Box<[ErrorCount]>,
     /// Attempts by step type, as recorded, sorted by name.
-    pub step_types: Box<[(Box<str>, u32)]>,
+    pub step_types: Box<[(Name, u32)]>,
     /// Planned nodes never reached.
     pub never_reached: u32,
 }
@@ -214,7 +215,7 @@ impl RunRow {
     #[must_use]
     pub fn lost(task_id: &str) -> Self {
         let nothing = Trajectory::default();
-        let blank = super::count::blank(&nothing, RetrySource::Recorded);
+        let blank = super::count::blank(&nothing, RetrySource::Recorded, &mut Names::default());
         Self { task_id: Some(task_id.into()), outcome: Outcome::Failed, ..blank }
     }
 

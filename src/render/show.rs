@@ -107,7 +107,7 @@ pub fn timeline_wire(timeline: &Timeline, place: &str) -> TimelineWire {
         run_id: text(&row.run_id),
         task_id: text(&row.task_id),
         trial: text(&row.trial),
-        model: text(&row.model),
+        model: row.model.as_deref().map(mask),
         place: place.to_owned(),
         outcome: row.outcome.name(),
         limit: row.limit.map(|limit| limit.name()),
@@ -163,9 +163,13 @@ pub fn timeline_doc(timeline: &Timeline, place: &str) -> Doc {
     let row = &timeline.row;
     let mut doc = Doc::default();
     let mut head = vec![format!("run {}", row.run_id.as_deref().unwrap_or(place))];
-    let labels = [("task", &row.task_id), ("trial", &row.trial), ("model", &row.model)];
+    let labels = [
+        ("task", row.task_id.as_deref()),
+        ("trial", row.trial.as_deref()),
+        ("model", row.model.as_deref()),
+    ];
     head.extend(labels.iter().filter_map(|(name, text)| {
-        text.as_deref().map(|text| format!("{name} {}", shorten(&one_line(text), 60)))
+        text.map(|text| format!("{name} {}", shorten(&one_line(text), 60)))
     }));
     head.push(match row.limit {
         Some(limit) => format!("{} ({})", row.outcome.name(), limit.name()),

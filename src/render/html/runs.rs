@@ -84,9 +84,13 @@ pub(super) fn kinds<'p>(run: &PageRun<'p>) -> Vec<&'p str> {
 fn facts(run: &PageRun<'_>, html: &mut Html) {
     let row = run.row;
     let mut facts: Vec<String> = Vec::new();
-    let labels = [("trial", &row.trial), ("agent", &row.agent), ("model", &row.model)];
+    let labels = [
+        ("trial", row.trial.as_deref()),
+        ("agent", row.agent.as_deref()),
+        ("model", row.model.as_deref()),
+    ];
     for (name, label) in labels {
-        facts.extend(label.as_deref().map(|label| format!("{name} {}", shorten(label, 80))));
+        facts.extend(label.map(|label| format!("{name} {}", shorten(label, 80))));
     }
     facts.extend(row.tokens.map(|tokens| format!("{} tokens", plain(tokens.total(), 0))));
     facts.extend(row.cost_usd.map(|cost| format!("${}", plain(cost, 4))));

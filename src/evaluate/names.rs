@@ -1,0 +1,55 @@
+//! Names that most runs share: types of steps and errors, tools, agents, models.
+//!
+//! Owns that a name is kept once a thread and not once a run: of many thousand rows they would be most
+//! of the memory. Bounded: a name that is long, or new where very many are known, is a copy of its own.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// A name of a row, which many rows may share.
+pub type Name = Arc<str>;
+
+/// Names that are kept to be shared.
+const MOST_NAMES: usize = 4_096;
+
+/// Bytes of a name that is shared.
+const MOST_BYTES: usize = 200;
+
+/// The names that a thread has met.
+#[derive(Default)]
+pub(super) struct Names {
+    known: HashSet<Name, foldhash::fast::RandomState>,
+}
+
+impl Names {
+    /// The name, shared where it can be.
+    pub(super) fn share(&mut self, text: &str) -> Name {
+        if let Some(known) = self.known.get(text) {
+            return Arc::clone(known);
+        }
+        let name: Name = text.into();
+        if text.len() <= MOST_BYTES && self.known.len() < MOST_NAMES {
+            self.known.insert(Arc::clone(&name));
+        }
+        name
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::{MOST_NAMES, Names};
+
+    #[test]
+    fn equal_names_are_one_and_their_number_is_bounded() {
+        let mut names = Names::default();
+        assert!(Arc::ptr_eq(&names.share("search"), &names.share("search")));
+        for at in 0..2 * MOST_NAMES {
+            assert_eq!(&*names.share(&at.to_string()), at.to_string());
+        }
+        assert_eq!(names.known.len(), MOST_NAMES);
+        names.share(&"长".repeat(1_000));
+        assert_eq!(names.known.len(), MOST_NAMES);
+    }
+}
