@@ -164,7 +164,7 @@ fn feedback_on_a_run_inside_of_another_is_no_score_of_the_whole() {
 /// A data frame writes NaN where a label is missing; the mark of its repair was shown to people.
 #[test]
 fn a_label_that_is_no_number_is_shown_as_it_was_written() {
-    let text = fixture("langsmith/flat_runs.ndjson");
+    let text = fixture_text("langsmith/flat_runs.ndjson");
     let text = text.replace("\"reference_example_id\": \"ex-1\"", "\"reference_example_id\": NaN");
     assert!(text.contains("NaN"), "{text}");
     let folder = Folder::new();
