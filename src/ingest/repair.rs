@@ -6,7 +6,7 @@
 //! readings. Refuses what has no single meaning: broken structure, bad escapes, trailing text.
 //!
 //! It keeps its own stack, so depth costs memory and never the thread's stack; what it keeps is bounded
-//! ([`MOST_HELD`]), because a small record may open millions of brackets.
+//! (`MOST_HELD`), because a small record may open millions of brackets.
 
 use std::collections::HashMap;
 

@@ -7,7 +7,7 @@
 //! second `run_start` without an id opens another run of the file.
 //!
 //! A run whose start and end were logged is given out once the runs that ended after it have more than
-//! [`HELD`] attempts, so that memory does not grow with the log; what says more of it later is refused.
+//! `HELD` attempts, so that memory does not grow with the log; what says more of it later is refused.
 //!
 //! Refuses: to read application logs that merely have an `event`: the words are a closed list.
 //! The fields of a line stand in `steplog/line.rs`, its run in `steplog/run.rs`.
