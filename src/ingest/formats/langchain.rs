@@ -113,15 +113,18 @@ fn list_in(object: &RawValue) -> Option<Vec<&RawValue>> {
 
 fn detect(probe: &Probe<'_>) -> bool {
     const STATE: [&str; 1] = ["messages"];
-    probe.records.iter().any(|record| {
-        if probe.any_has(&["values"])
-            && let Ok(state) = serde_json::from_slice::<State<'_>>(record)
-            && let Some(values) = state.values
-        {
-            return first_element(values.get().as_bytes(), &STATE).is_some_and(claims);
-        }
-        opens_with(record, &STATE, claims)
-    })
+    const MARKS: [&str; 6] =
+        ["type", "lc", "data", "additional_kwargs", "response_metadata", "tool_call_id"];
+    let of_values = |record: &&[u8]| {
+        let state = serde_json::from_slice::<State<'_>>(record).ok();
+        let values = state.and_then(|state| state.values);
+        values.map(|values| first_element(values.get().as_bytes(), &STATE).is_some_and(claims))
+    };
+    let values = match probe.any_has(&["values"]) {
+        true => probe.records.iter().filter_map(of_values).reduce(|a, b| a || b),
+        false => None,
+    };
+    values.unwrap_or_else(|| opens_with(probe, &STATE, &MARKS, claims))
 }
 
 /// Whether these bytes are a message that no other format writes: a lone `{type: system, content}` is

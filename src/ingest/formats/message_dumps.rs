@@ -12,7 +12,7 @@ use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use super::raw::{amount, object, offset_in, quoted, raw_fields, read, text};
-use super::{Assembler, Fate, Parsed, Record, Refusal, kept};
+use super::{Assembler, Fate, Parsed, Probe, Record, Refusal, kept};
 use crate::config::ReadOptions;
 use crate::ingest::scan::{end_of_value, first_array};
 use crate::model::{Final, Issue, Place, Tokens, Trajectory, input_hash};
@@ -233,11 +233,24 @@ pub(crate) fn first_element<'p>(record: &'p [u8], keys: &[&str]) -> Option<&'p [
     elements.get(..end_of_value(elements).unwrap_or(elements.len()))
 }
 
-/// Whether a record is, or a list in it or in its first element opens with, what `claims` says.
-pub(crate) fn opens_with(record: &[u8], lists: &[&str], claims: impl Fn(&[u8]) -> bool) -> bool {
+/// Whether a record is, or a list in it or in its first element opens with, what `claims` says. An
+/// object without any of the keys `marks` is not looked at as a whole, nor one without a list inside:
+/// records are long, and many formats ask.
+pub(crate) fn opens_with(
+    probe: &Probe<'_>,
+    lists: &[&str],
+    marks: &[&str],
+    claims: impl Fn(&[u8]) -> bool,
+) -> bool {
     let nested = |first: &[u8]| first_element(first, lists).is_some_and(&claims);
-    claims(record)
-        || first_element(record, lists).is_some_and(|first| claims(first) || nested(first))
+    probe.records.iter().zip(probe.keys()).any(|(record, keys)| {
+        let may = |wanted: &[&str]| {
+            keys.is_empty() || keys.iter().any(|key| wanted.contains(&key.as_str()))
+        };
+        (may(marks) && claims(record))
+            || (may(lists)
+                && first_element(record, lists).is_some_and(|first| claims(first) || nested(first)))
+    })
 }
 
 /// The messages of one list by their ids: one whose id came before is a copy.

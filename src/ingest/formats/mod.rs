@@ -68,6 +68,7 @@ use crate::config::ReadOptions;
 use crate::model::{Issue, Place, Severity, Tags, Trajectory, marked_float};
 
 pub use detect::{Unclaimed, by_name, detect};
+use message_list::Family;
 
 /// Whether the second of two records in a row repeats the messages of the first.
 pub(super) type Repeats = fn(&[u8], &[u8]) -> bool;
@@ -173,6 +174,8 @@ pub struct Probe<'p> {
     pub of_table: bool,
     /// The keys at the top level of each record.
     keys: Vec<Vec<String>>,
+    /// The API of the first record's messages, once a format has asked.
+    family: std::cell::OnceCell<Option<Family>>,
 }
 
 impl<'p> Probe<'p> {
@@ -180,14 +183,30 @@ impl<'p> Probe<'p> {
     #[must_use]
     pub fn new(path: &'p Path, records: Vec<&'p [u8]>, in_array: bool) -> Self {
         let keys = records.iter().map(|record| top_keys(record)).collect();
-        Self { path, records, in_array, together: true, of_table: false, keys }
+        Self {
+            path,
+            records,
+            in_array,
+            together: true,
+            of_table: false,
+            keys,
+            family: Default::default(),
+        }
     }
 
     /// A probe of a table: its one record is the header row, whose keys are the names of the columns.
     #[must_use]
     pub fn of_header(path: &'p Path, header: &'p [u8], names: Vec<String>) -> Self {
         let keys = vec![names];
-        Self { path, records: vec![header], in_array: false, together: true, of_table: true, keys }
+        Self {
+            path,
+            records: vec![header],
+            in_array: false,
+            together: true,
+            of_table: true,
+            keys,
+            family: Default::default(),
+        }
     }
 
     /// The same probe with one record alone.
@@ -200,6 +219,7 @@ impl<'p> Probe<'p> {
             together: false,
             of_table: self.of_table,
             keys: vec![keys],
+            family: Default::default(),
         })
     }
 

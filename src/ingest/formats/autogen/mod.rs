@@ -47,7 +47,7 @@ fn detect(probe: &Probe<'_>) -> bool {
     if probe.any_has(&["type", "agent_states"]) || probe.any_has(&["type", "llm_context"]) {
         return true;
     }
-    probe.records.iter().any(|record| opens_with(record, &LISTS, claims))
+    opens_with(probe, &LISTS, &["type", "mode"], claims)
 }
 
 /// Types of core messages that open a list and that no one else writes.

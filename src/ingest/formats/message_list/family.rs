@@ -83,12 +83,11 @@ raw_fields! {
 /// Whether the records of a file are of this API.
 pub(in crate::ingest::formats) fn is_of(probe: &Probe<'_>, family: Family) -> bool {
     if !probe.together {
-        return probe
-            .records
-            .first()
-            .zip(probe.keys().first())
-            .and_then(|(record, keys)| of_record(record, keys, probe.in_array))
-            == Some(family);
+        let told = || {
+            let (record, keys) = probe.records.first().zip(probe.keys().first())?;
+            of_record(record, keys, probe.in_array)
+        };
+        return *probe.family.get_or_init(told) == Some(family);
     }
     // One record by one tells nothing: a list of plain texts, unless a message is another's.
     family == Family::Chat && probe.in_array && {

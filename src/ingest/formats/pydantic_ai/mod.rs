@@ -46,7 +46,7 @@ fn is_message(raw: &RawValue) -> bool {
 
 fn detect(probe: &Probe<'_>) -> bool {
     let claims = |bytes: &[u8]| serde_json::from_slice::<&RawValue>(bytes).is_ok_and(is_message);
-    probe.records.iter().any(|record| opens_with(record, &wire::LISTS, claims))
+    opens_with(probe, &wire::LISTS, &["parts"], claims)
 }
 
 /// One run of a list while it is read.
