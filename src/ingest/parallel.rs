@@ -5,8 +5,8 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Does `count` pieces of work on up to `threads` threads, this one among them, and gives the
-/// results in order. This one does what is to be done `meanwhile` first. Threads take the next piece as they come free; none of them spins while the
-/// next block is read, which a pool's would.
+/// results in order. This one does what is to be done `meanwhile` first. Threads take the next piece as
+/// they come free; none of them spins while the next block is read, which a pool's would.
 pub(super) fn in_parallel<T: Send>(
     threads: usize,
     count: usize,

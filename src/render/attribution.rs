@@ -48,8 +48,12 @@ struct PartingWire {
     /// The step; null for anywhere in the run.
     step: Option<u32>,
     action: String,
+    /// Runs that were not completed, of tasks in which the action is there: those with it.
     failed_with: u64,
+    /// The same runs, with it or without, as far as they got to the step, or to the first at which a
+    /// run of their task has the action.
     failed_runs: u64,
+    /// The same of completed runs.
     completed_with: u64,
     completed_runs: u64,
     p: f64,
@@ -150,7 +154,7 @@ pub(super) fn attribution_doc(page: &DiagnosisPage<'_>, doc: &mut Doc) {
     if found.tasks > 0 {
         doc.line("");
         doc.line(format!(
-            "where runs part: {} {} of {} {} that some runs completed and some did not; {} {} tested within tasks",
+            "where runs part: {} {} of {} {} that some runs completed and some did not; {} {} tested within tasks, among the runs that got that far",
             count(found.runs),
             plural(found.runs, "run"),
             count(found.tasks),

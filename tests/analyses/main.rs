@@ -12,6 +12,8 @@
 mod cli;
 #[path = "../support/figures_by_sql.rs"]
 mod figures_by_sql;
+#[path = "../support/rows.rs"]
+mod rows;
 #[cfg(feature = "tables")]
 #[path = "../support/mod.rs"]
 mod support;

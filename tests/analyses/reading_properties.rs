@@ -5,32 +5,19 @@
 use std::path::{Path, PathBuf};
 
 use agenteval::config::{EvalConfig, ReadOptions};
-use agenteval::evaluate::{Judge, JudgeState, RunRow};
+use agenteval::evaluate::{Judge, RunRow};
 use agenteval::ingest::formats::native::NATIVE;
 use agenteval::ingest::formats::{FORMATS, Parsed, Reader, Record, Refusal};
 use agenteval::ingest::repair::repair;
 use agenteval::ingest::split::{Framing, Splitter};
-use agenteval::ingest::{self, MAX_RECORD, Request, Tally, Visitor};
+use agenteval::ingest::{self, MAX_RECORD, Request, Tally};
 use agenteval::metrics::{Analysis, Shape};
-use agenteval::model::{Place, Trajectory};
+use agenteval::model::Place;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::cli::Folder;
-
-struct Rows<'c>(Judge<'c>);
-
-impl Visitor for Rows<'_> {
-    type Out = RunRow;
-    type State = JudgeState;
-    fn state(&self) -> JudgeState {
-        self.0.state()
-    }
-    fn visit(&self, state: &mut JudgeState, run: &Trajectory<'_>) -> RunRow {
-        self.0.row(state, run)
-    }
-    fn retire(&self, _: JudgeState) {}
-}
+use crate::rows::Rows;
 
 /// Reads files of these texts, in this order.
 fn read(texts: &[Vec<u8>], threads: usize) -> (Vec<RunRow>, Tally) {

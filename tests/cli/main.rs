@@ -12,6 +12,8 @@
 mod cli;
 #[path = "../support/gate.rs"]
 mod gate;
+#[path = "../support/rows.rs"]
+mod rows;
 #[path = "../support/mod.rs"]
 mod support;
 

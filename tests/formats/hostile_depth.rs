@@ -4,27 +4,13 @@
 use std::path::{Path, PathBuf};
 
 use agenteval::config::{EvalConfig, ReadOptions};
-use agenteval::evaluate::{Judge, JudgeState, RunRow};
+use agenteval::evaluate::Judge;
 use agenteval::ingest::split::{Framing, Splitter};
-use agenteval::ingest::{self, FileTally, MAX_RECORD, ReadError, Request, Source, Tally, Visitor};
-use agenteval::model::Trajectory;
+use agenteval::ingest::{self, FileTally, MAX_RECORD, ReadError, Request, Source, Tally};
 use serde_json::Value;
 
 use crate::cli::Folder;
-
-struct Rows<'c>(Judge<'c>);
-
-impl Visitor for Rows<'_> {
-    type Out = RunRow;
-    type State = JudgeState;
-    fn state(&self) -> JudgeState {
-        self.0.state()
-    }
-    fn visit(&self, state: &mut JudgeState, run: &Trajectory<'_>) -> RunRow {
-        self.0.row(state, run)
-    }
-    fn retire(&self, _: JudgeState) {}
-}
+use crate::rows::Rows;
 
 fn read(path: &str, raw: bool) -> Result<Tally, ReadError> {
     let sources = [Source { path: PathBuf::from(path), named: true }];

@@ -16,6 +16,8 @@ mod cli;
 mod events;
 #[path = "../support/frames.rs"]
 mod frames;
+#[path = "../support/rows.rs"]
+mod rows;
 #[path = "../support/spans.rs"]
 mod spans;
 #[path = "../support/mod.rs"]

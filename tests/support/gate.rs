@@ -7,27 +7,13 @@ use std::path::{Path, PathBuf};
 
 use agenteval::baseline::{Baseline, Judging, Origin, ReadBy};
 use agenteval::config::EvalConfig;
-use agenteval::evaluate::{Judge, JudgeState, RunRow};
-use agenteval::ingest::{self, MAX_RECORD, Request, Visitor};
-use agenteval::model::Trajectory;
+use agenteval::evaluate::Judge;
+use agenteval::ingest::{self, MAX_RECORD, Request};
 
 use serde_json::{Value, json};
 
 use crate::cli::{Folder, Ran, agenteval};
-
-struct Rows<'c>(Judge<'c>);
-
-impl Visitor for Rows<'_> {
-    type Out = RunRow;
-    type State = JudgeState;
-    fn state(&self) -> JudgeState {
-        self.0.state()
-    }
-    fn visit(&self, state: &mut JudgeState, run: &Trajectory<'_>) -> RunRow {
-        self.0.row(state, run)
-    }
-    fn retire(&self, _: JudgeState) {}
-}
+use crate::rows::Rows;
 
 /// Saves a path as a baseline of the store in `folder`; gives the folder of the store.
 pub(crate) fn save(folder: &Folder, name: &str, path: &str, config: Option<&str>) -> String {

@@ -296,3 +296,25 @@ impl Spans {
         parsed
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{FEW, Ids, Span, SpanClass};
+    use crate::model::Place;
+
+    #[test]
+    fn a_span_is_found_by_its_id_in_runs_below_and_above_what_is_compared_one_by_one() {
+        let (mut ids, mut spans) = (Ids::default(), Vec::new());
+        for number in 0..3 * FEW {
+            // Spans without an id stand between the others, and are never found.
+            let id = if number % 5 == 4 { String::new() } else { format!("s{number}") };
+            spans.push(Span::new(id, Place::default(), SpanClass::Tool));
+            ids.added(&spans);
+            for (at, span) in spans.iter().enumerate() {
+                let found = (!span.id.is_empty()).then_some(at);
+                assert_eq!(ids.get(&span.id, &spans), found, "{at} of {}", spans.len());
+            }
+            assert_eq!(ids.get("elsewhere", &spans), None);
+        }
+    }
+}

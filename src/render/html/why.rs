@@ -196,7 +196,7 @@ fn partings(found: &Attribution, html: &mut Html) {
     }
     let told = found.partings.iter().take_while(|one| one.p_adjusted <= LEVEL).count();
     let head = format!(
-        "{} of {} {}, {} tested within tasks. ",
+        "{} of {} {}, {} tested within tasks, among the runs that got that far. ",
         runs(found.runs),
         count(found.tasks),
         plural(found.tasks, "task"),

@@ -3,6 +3,7 @@
 //! A field that nobody reads is nobody's fault; one that is misspelt makes figures falsely good
 //! (an `err` that should be an `error` never fails), so the first records of a file are looked over.
 
+use super::step::KEYS;
 use crate::ingest::scan::{first_elements, top_keys};
 
 /// Keys of a run that are read.
@@ -34,36 +35,8 @@ const RUN: [&str; 25] = [
     "runs",
 ];
 
-/// Keys of a step that are read, and those that the form knows without reading them.
-const STEP: [&str; 27] = [
-    "step_id",
-    "node_id",
-    "index",
-    "attempt",
-    "attempts",
-    "retries",
-    "retry_count",
-    "attempts_total",
-    "nested_in",
-    "type",
-    "name",
-    "status",
-    "request_id",
-    "tool_call_id",
-    "input",
-    "input_hash",
-    "output",
-    "reasoning",
-    "error",
-    "error_origin",
-    "status_decides",
-    "model_turn",
-    "started_at",
-    "ended_at",
-    "duration_ms",
-    "tokens",
-    "cost_usd",
-];
+/// Keys of a step that the form knows without reading them.
+const UNREAD: [&str; 2] = ["output", "reasoning"];
 
 /// Keys that `agenteval convert` writes; nobody types them, so nothing is taken for one misspelt.
 const WRITTEN: [&str; 12] = [
@@ -86,9 +59,10 @@ const LOOKED_OVER: usize = 20;
 
 /// What is misspelt in a run and in its first steps, each as a sentence.
 pub(super) fn misspelt(record: &[u8]) -> Vec<String> {
+    let step: Vec<&str> = KEYS.into_iter().chain(UNREAD).collect();
     let mut found = near("a run", &top_keys(record), &RUN);
-    for step in first_elements(record, "steps", LOOKED_OVER).unwrap_or_default() {
-        found.extend(near("a step", &top_keys(&record[step.start..step.end]), &STEP));
+    for span in first_elements(record, "steps", LOOKED_OVER).unwrap_or_default() {
+        found.extend(near("a step", &top_keys(&record[span.start..span.end]), &step));
     }
     found
 }

@@ -75,7 +75,7 @@ enum Key {
 }
 
 /// The keys as written, in the order of [`Key`].
-const KEYS: [&str; 25] = [
+pub(super) const KEYS: [&str; 25] = [
     "step_id",
     "node_id",
     "index",

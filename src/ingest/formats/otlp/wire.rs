@@ -374,3 +374,32 @@ pub(in crate::ingest::formats) fn id(raw: Option<&RawValue>, bytes: usize) -> Op
 fn decoded(text: &str) -> Option<Vec<u8>> {
     (text.len() <= 64).then(|| base64(text)).flatten()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{is_null_in_text, value_in_text};
+
+    #[test]
+    fn a_value_is_read_out_of_the_text_that_holds_its_json() {
+        let text = |raw: &str| value_in_text(raw).map(|value| value.into_text().into_owned());
+        for (raw, told) in [
+            (r#""\"a b\"""#, "a b"),
+            (r#""12""#, "12"),
+            (r#""{\"k\": [1]}""#, r#"{"k": [1]}"#),
+            (r#""no json {""#, "no json {"),
+            ("true", "true"),
+        ] {
+            assert_eq!(text(raw).as_deref(), Some(told), "{raw}");
+        }
+    }
+
+    #[test]
+    fn null_is_told_as_it_is_and_in_a_text() {
+        for raw in ["null", r#""null""#, r#"" null ""#, r#""\u006eull""#, r#""\n null""#] {
+            assert!(is_null_in_text(raw), "{raw}");
+        }
+        for raw in ["0", r#""nulls""#, r#""\"null\"""#, r#""""#, r#""n""#] {
+            assert!(!is_null_in_text(raw), "{raw}");
+        }
+    }
+}
