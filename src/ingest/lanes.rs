@@ -1,25 +1,25 @@
-//! The structure of JSON text, 64 bytes at a time: which of them are brackets outside of strings.
+//! JSON text 64 bytes at a time: which of them are brackets outside of strings, and where a string ends.
 //!
 //! Owns the arithmetic on masks, one bit a byte, after Langdale and Lemire, "Parsing gigabytes of JSON
-//! per second" (2019), in plain code that compilers turn into vector instructions. Refuses to decide
-//! what is odd: a backslash outside of a string is left to whoever goes byte by byte.
+//! per second" (2019). The instructions are those of the processor it runs on, chosen when it starts.
+//! Refuses to decide what is odd: a backslash outside of a string is left to whoever goes byte by byte.
+
+use std::sync::LazyLock;
+
+use fearless_simd::prelude::*;
+use fearless_simd::{Level, dispatch, u8x64};
 
 /// Bytes that are looked at together.
 pub(super) const WIDTH: usize = 64;
 
-/// The bit of a byte in the mask of its group of 8.
-const WEIGHTS: [u8; WIDTH] = {
-    let mut weights = [0; WIDTH];
-    let mut at = 0;
-    while at < WIDTH {
-        weights[at] = 1 << (at % 8);
-        at += 1;
-    }
-    weights
-};
-
 /// Every other bit, from the lowest.
 const EVEN: u64 = 0x5555_5555_5555_5555;
+
+/// What this processor can do.
+pub(super) fn level() -> Level {
+    static LEVEL: LazyLock<Level> = LazyLock::new(Level::new);
+    *LEVEL
+}
 
 /// What is known where 64 bytes begin.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -33,11 +33,12 @@ pub(super) struct Lanes {
 impl Lanes {
     /// What is known after these bytes, with a mask of the brackets that open and one of those that
     /// close; `None` where a backslash outside of a string is among them.
-    #[inline]
-    pub(super) fn pass(self, bytes: &[u8; WIDTH]) -> Option<(Self, u64, u64)> {
-        let backslashes = mask(bytes, |byte| byte == b'\\');
+    #[inline(always)]
+    pub(super) fn pass<S: Simd>(self, simd: S, bytes: &[u8; WIDTH]) -> Option<(Self, u64, u64)> {
+        let lanes = u8x64::from_slice(simd, bytes);
+        let backslashes = mask(simd, lanes, b'\\');
         let (escapes, escaped) = escaped(backslashes, self.escaped);
-        let quotes = mask(bytes, |byte| byte == b'"') & !escapes;
+        let quotes = mask(simd, lanes, b'"') & !escapes;
         let inside = up_to(quotes) ^ if self.in_string { u64::MAX } else { 0 };
         let next = Self { escaped, in_string: inside >> 63 == 1 };
         if inside == u64::MAX {
@@ -47,32 +48,21 @@ impl Lanes {
             return None;
         }
         // The two brackets that open differ in one bit, and so do those that close.
-        let opens = mask(bytes, |byte| byte & !0x20 == b'[') & !inside;
-        let closes = mask(bytes, |byte| byte & !0x20 == b']') & !inside;
+        let folded = lanes & u8x64::splat(simd, !0x20);
+        let opens = mask(simd, folded, b'[') & !inside;
+        let closes = mask(simd, folded, b']') & !inside;
         Some((next, opens, closes))
     }
 }
 
-/// One bit a byte: whether it is wanted.
-#[inline]
-fn mask(bytes: &[u8; WIDTH], wanted: impl Fn(u8) -> bool) -> u64 {
-    let mut weighed = [0_u8; WIDTH];
-    let mut at = 0;
-    // A plain loop: iterators would cost unoptimised builds ten times as much.
-    while at < WIDTH {
-        weighed[at] = if wanted(bytes[at]) { WEIGHTS[at] } else { 0 };
-        at += 1;
-    }
-    // The weights of 8 bytes have no bit in common, so that their sum, the highest byte of the
-    // product, is the mask of the 8.
-    let (groups, _) = weighed.as_chunks::<8>();
-    groups.iter().rev().fold(0, |mask, group| {
-        mask << 8 | u64::from_le_bytes(*group).wrapping_mul(0x0101_0101_0101_0101) >> 56
-    })
+/// One bit a byte: whether it is this one.
+#[inline(always)]
+fn mask<S: Simd>(simd: S, lanes: u8x64<S>, byte: u8) -> u64 {
+    lanes.simd_eq(u8x64::splat(simd, byte)).to_bitmask()
 }
 
 /// The bytes that a backslash before them escapes, and whether the byte after them all is.
-#[inline]
+#[inline(always)]
 fn escaped(backslashes: u64, first: bool) -> (u64, bool) {
     let first = u64::from(first);
     if backslashes == 0 {
@@ -89,10 +79,102 @@ fn escaped(backslashes: u64, first: bool) -> (u64, bool) {
 }
 
 /// For each bit, whether the number of bits up to it, itself among them, is odd.
-#[inline]
+#[inline(always)]
 fn up_to(mut bits: u64) -> u64 {
     for shift in [1, 2, 4, 8, 16, 32] {
         bits ^= bits << shift;
     }
     bits
+}
+
+/// Where the closing quote stands of a string whose contents start at `at`; `None` where it has none,
+/// or holds what JSON forbids in a string: a control character or an unknown escape.
+#[inline(always)]
+pub(super) fn string_end<S: Simd>(simd: S, text: &[u8], mut at: usize) -> Option<usize> {
+    let mut first = false;
+    while let Some(bytes) = text.get(at..)?.first_chunk::<WIDTH>() {
+        let lanes = u8x64::from_slice(simd, bytes);
+        let (escapes, goes_on) = escaped(mask(simd, lanes, b'\\'), first);
+        first = goes_on;
+        let quotes = mask(simd, lanes, b'"') & !escapes;
+        // The lowest bit, and all those below it: all there are where there is none.
+        let end = quotes & quotes.wrapping_neg();
+        let within = end.wrapping_sub(1);
+        let controls = lanes.simd_lt(u8x64::splat(simd, 0x20)).to_bitmask();
+        if controls & within != 0 {
+            return None;
+        }
+        let escapes = escapes & within;
+        if escapes != 0 {
+            let mut others = escapes & !simple_escapes(simd, lanes);
+            while others != 0 {
+                let other = others.trailing_zeros() as usize;
+                if bytes[other] != b'u' || !four_digits(text, at + other + 1) {
+                    return None;
+                }
+                others &= others - 1;
+            }
+        }
+        if end != 0 {
+            return Some(at + end.trailing_zeros() as usize);
+        }
+        at += WIDTH;
+    }
+    loop {
+        let byte = *text.get(at)?;
+        match byte {
+            _ if std::mem::take(&mut first) => {
+                let sound = match byte {
+                    b'u' => four_digits(text, at + 1),
+                    other => SIMPLE.contains(&other),
+                };
+                if !sound {
+                    return None;
+                }
+            }
+            b'"' => return Some(at),
+            b'\\' => first = true,
+            ..0x20 => return None,
+            _ => {}
+        }
+        at += 1;
+    }
+}
+
+/// The bytes that may be escaped by themselves.
+const SIMPLE: [u8; 8] = *b"\"\\/bfnrt";
+
+#[inline(always)]
+fn simple_escapes<S: Simd>(simd: S, lanes: u8x64<S>) -> u64 {
+    let mut simple = 0;
+    for byte in SIMPLE {
+        simple |= mask(simd, lanes, byte);
+    }
+    simple
+}
+
+#[inline(always)]
+fn four_digits(text: &[u8], at: usize) -> bool {
+    text.get(at..at + 4).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
+}
+
+/// Where the first quote, backslash or control character stands, from `at` on.
+pub(super) fn plain_end(level: Level, text: &[u8], at: usize) -> Option<usize> {
+    #[inline(always)]
+    fn find<S: Simd>(simd: S, text: &[u8], mut at: usize) -> Option<usize> {
+        while let Some(bytes) = text.get(at..)?.first_chunk::<WIDTH>() {
+            let lanes = u8x64::from_slice(simd, bytes);
+            let special = lanes.simd_eq(u8x64::splat(simd, b'"'))
+                | lanes.simd_eq(u8x64::splat(simd, b'\\'))
+                | lanes.simd_lt(u8x64::splat(simd, 0x20));
+            let special = special.to_bitmask();
+            if special != 0 {
+                return Some(at + special.trailing_zeros() as usize);
+            }
+            at += WIDTH;
+        }
+        let special = |byte: &u8| matches!(byte, b'"' | b'\\' | ..0x20);
+        text[at..].iter().position(special).map(|found| at + found)
+    }
+    dispatch!(level, simd => find(simd, text, at))
 }

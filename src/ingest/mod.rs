@@ -17,6 +17,7 @@ mod json_rows;
 mod lanes;
 mod parallel;
 mod parts;
+pub mod quick;
 mod read;
 pub mod repair;
 mod rows;

@@ -1,7 +1,9 @@
 //! Structure of JSON text without parsing it. Works on damaged and cut-off text as far as it goes,
 //! and never recurses.
 
-use super::lanes::{Lanes, WIDTH};
+use fearless_simd::{Simd, dispatch};
+
+use super::lanes::{Lanes, WIDTH, level};
 use super::split::Span;
 
 /// A step of the walk over the top level of an object.
@@ -80,20 +82,11 @@ pub fn end_of_value(text: &[u8]) -> Option<usize> {
     let mut open = Open::default();
     let mut at = 0;
     if matches!(text.first(), Some(b'{' | b'[')) {
-        let (mut lanes, (blocks, _)) = (Lanes::default(), text.as_chunks::<WIDTH>());
-        for block in blocks {
-            let Some((next, opens, closes)) = lanes.pass(block) else { break };
-            let mut brackets = opens | closes;
-            while brackets != 0 {
-                let bracket = brackets.trailing_zeros() as usize;
-                if open.take(block[bracket]) {
-                    return Some(at + bracket + 1);
-                }
-                brackets &= brackets - 1;
-            }
-            lanes = next;
-            at += WIDTH;
-        }
+        let (blocks, _) = text.as_chunks::<WIDTH>();
+        let lanes = match dispatch!(level(), simd => leap(simd, blocks, &mut open, &mut at)) {
+            Leap::Closed(end) => return Some(end),
+            Leap::Open(lanes) => lanes,
+        };
         if lanes.in_string {
             at += usize::from(lanes.escaped);
             at += 1 + string_length(text.get(at..)?)?;
@@ -120,6 +113,34 @@ pub fn end_of_value(text: &[u8]) -> Option<usize> {
         at += 1;
     }
     None
+}
+
+/// How far [`leap`] came.
+enum Leap {
+    /// The value ends here.
+    Closed(usize),
+    /// It goes on, in this state.
+    Open(Lanes),
+}
+
+/// Passes over whole blocks of a value, as long as nothing in them is odd.
+#[inline(always)]
+fn leap<S: Simd>(simd: S, blocks: &[[u8; WIDTH]], open: &mut Open, at: &mut usize) -> Leap {
+    let mut lanes = Lanes::default();
+    for block in blocks {
+        let Some((next, opens, closes)) = lanes.pass(simd, block) else { break };
+        let mut brackets = opens | closes;
+        while brackets != 0 {
+            let bracket = brackets.trailing_zeros() as usize;
+            if open.take(block[bracket]) {
+                return Leap::Closed(*at + bracket + 1);
+            }
+            brackets &= brackets - 1;
+        }
+        lanes = next;
+        *at += WIDTH;
+    }
+    Leap::Open(lanes)
 }
 
 /// The brackets that stand open.

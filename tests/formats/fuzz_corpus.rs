@@ -88,3 +88,8 @@ fn no_kept_input_belongs_to_no_target() {
         assert!(entries::ENTRIES.iter().any(|(target, _)| *target == name), "{name}");
     }
 }
+
+#[test]
+fn what_is_read_quickly_is_what_is_read_slowly() {
+    replay("values");
+}

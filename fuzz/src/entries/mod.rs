@@ -12,14 +12,14 @@ mod pieces;
 mod written;
 
 pub use files::{convert, detect, folder, mapping, readers};
-pub use pieces::splitter;
+pub use pieces::{splitter, values};
 pub use written::{baselines, config, expressions};
 
 /// What is done with the bytes of a target.
 pub type Entry = fn(&[u8]);
 
 /// Every target with its entry.
-pub const ENTRIES: [(&str, Entry); 9] = [
+pub const ENTRIES: [(&str, Entry); 10] = [
     ("baselines", baselines),
     ("config", config),
     ("convert", convert),
@@ -29,6 +29,7 @@ pub const ENTRIES: [(&str, Entry); 9] = [
     ("mapping", mapping),
     ("readers", readers),
     ("splitter", splitter),
+    ("values", values),
 ];
 
 /// The line that parts an input into two texts.

@@ -1,8 +1,16 @@
-//! Bytes in pieces: records, repair, and what is found inside of records.
+//! Bytes in pieces: records, repair, values, and what is found inside of records.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use agenteval::ingest::quick;
 use agenteval::ingest::repair::repair;
 use agenteval::ingest::scan::{end_of_value, find_arrays, top_keys};
 use agenteval::ingest::split::{Framing, Span, Splitter, restarts, wrapped_elements};
+
+use serde::de::IgnoredAny;
+use serde_json::Value;
+use serde_json::value::RawValue;
 
 /// Keys that wrap records.
 const WRAPPERS: [&str; 4] = ["runs", "traces", "data", "resourceSpans"];
@@ -73,6 +81,26 @@ pub fn splitter(data: &[u8]) {
         assert!(*start >= end, "records overlap");
         end = start + record.len();
         inside(record);
+    }
+}
+
+/// JSON text that is read without serde_json's help is what serde_json reads.
+pub fn values(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    if quick::alone::<IgnoredAny>(text).is_some() {
+        serde_json::from_str::<IgnoredAny>(text).expect("passed over");
+    }
+    if let Some(value) = quick::alone::<Value>(text) {
+        assert_eq!(Some(value), serde_json::from_str(text).ok());
+    }
+    if let Some(raw) = quick::alone::<BTreeMap<Cow<'_, str>, &RawValue>>(text) {
+        let theirs: BTreeMap<Cow<'_, str>, &RawValue> =
+            serde_json::from_str(text).expect("read as members");
+        assert!(
+            raw.iter()
+                .map(|(key, raw)| (key, raw.get()))
+                .eq(theirs.iter().map(|(key, raw)| (key, raw.get())))
+        );
     }
 }
 

@@ -18,7 +18,7 @@ use serde::de::{DeserializeSeed, SeqAccess, Visitor};
 
 use super::{Format, Parsed, Probe, Reader, Record, Refusal};
 use crate::config::ReadOptions;
-use crate::ingest::scan::first_array;
+use crate::ingest::{quick, scan::first_array};
 use crate::model::{
     Attempt, EndRule, ErrorInfo, Final, Issue, Place, RetrySource, Trajectory, input_hash,
 };
@@ -178,7 +178,7 @@ fn read<'r>(record: &Record<'r>, options: &ReadOptions) -> Result<Parsed<'r>, Re
     if record.bytes.first() != Some(&b'{') {
         return Err(Refusal::of("not_a_run", "a run is an object with `steps`"));
     }
-    let mut wire: WireRun<'r> = parse(record.bytes)?;
+    let mut wire: WireRun<'r> = quick::from_slice(record.bytes)?;
     if options.raw_attempts && wire.steps.is_some() {
         wire.steps = Some(Steps(raw_steps(record)));
     }
@@ -191,18 +191,9 @@ fn read<'r>(record: &Record<'r>, options: &ReadOptions) -> Result<Parsed<'r>, Re
     Ok(Parsed { runs: vec![run], issues })
 }
 
-/// Parses a record. One fast check of the whole for UTF-8 spares checking each text; where it fails,
-/// only the texts that are read need to be UTF-8.
-fn parse<'r, T: Deserialize<'r>>(bytes: &'r [u8]) -> Result<T, serde_json::Error> {
-    match simdutf8::basic::from_utf8(bytes) {
-        Ok(text) => serde_json::from_str(text),
-        Err(_) => serde_json::from_slice(bytes),
-    }
-}
-
 /// The attempts of a run, each with its own text, for expressions that read more than we do.
 fn raw_steps<'r>(record: &Record<'r>) -> Result<Vec<Attempt<'r>>, Refusal> {
-    let raw: RawSteps<'r> = parse(record.bytes)?;
+    let raw: RawSteps<'r> = quick::from_slice(record.bytes)?;
     let mut attempts = Vec::with_capacity(raw.steps.len().min(MOST_ATTEMPTS));
     for (position, text) in raw.steps.into_iter().enumerate() {
         let mut step = WireStep::default();

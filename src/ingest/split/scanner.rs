@@ -4,8 +4,10 @@
 //! (`ingest/lanes.rs`) as long as the value cannot end in them. Refuses to parse, and to match brackets by
 //! their kind: a damaged value must end somewhere.
 
+use fearless_simd::{Simd, dispatch};
+
 use super::Span;
-use crate::ingest::lanes::{Lanes, WIDTH};
+use crate::ingest::lanes::{Lanes, WIDTH, level};
 
 /// Finds values by their brackets, skipping over strings.
 #[derive(Debug)]
@@ -55,10 +57,17 @@ impl Scanner {
 
     /// Passes over what lies inside of the open value, up to bytes in which it may end.
     fn leap(&mut self, buffer: &[u8]) {
-        let mut lanes = Lanes { escaped: self.escaped, in_string: self.in_string };
         let (blocks, _) = buffer.get(self.at..).unwrap_or_default().as_chunks::<WIDTH>();
+        if !blocks.is_empty() {
+            dispatch!(level(), simd => self.leap_over(simd, blocks));
+        }
+    }
+
+    #[inline(always)]
+    fn leap_over<S: Simd>(&mut self, simd: S, blocks: &[[u8; WIDTH]]) {
+        let mut lanes = Lanes { escaped: self.escaped, in_string: self.in_string };
         for block in blocks {
-            let Some((next, opens, closes)) = lanes.pass(block) else { break };
+            let Some((next, opens, closes)) = lanes.pass(simd, block) else { break };
             let (opened, closed) = (opens.count_ones(), closes.count_ones());
             if self.depth <= u64::from(closed) {
                 break;

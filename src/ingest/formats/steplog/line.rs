@@ -11,6 +11,8 @@ use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
+use crate::ingest::quick;
+
 use super::super::native::fields::{AnyTokens, ErrorField, Scalar, ScoreMap, TagMap};
 
 /// The text of a line, kept with the attempt that it tells of.
@@ -150,21 +152,7 @@ pub(super) struct Line<'a> {
 impl<'a> Line<'a> {
     /// Reads a line; `None` where it is sound JSON but no object.
     pub(super) fn parse(bytes: &'a [u8]) -> Result<Option<Self>, serde_json::Error> {
-        // One fast check of the whole spares checking each text; where it fails, only the texts that
-        // are read need to be UTF-8.
-        match simdutf8::basic::from_utf8(bytes) {
-            Ok(text) => Self::read(serde_json::Deserializer::from_str(text)),
-            Err(_) => Self::read(serde_json::Deserializer::from_slice(bytes)),
-        }
-    }
-
-    fn read<R: serde_json::de::Read<'a>>(
-        mut deserializer: serde_json::Deserializer<R>,
-    ) -> Result<Option<Self>, serde_json::Error> {
-        let mut line = Self::default();
-        let is_object = Level { line: &mut line, inside: false }.deserialize(&mut deserializer)?;
-        deserializer.end()?;
-        Ok(is_object.then_some(line))
+        quick::from_slice(bytes).map(|Read(line)| line)
     }
 
     /// The event; `Err` with a word that is in no list; `None` where there is none.
@@ -177,6 +165,17 @@ impl<'a> Line<'a> {
     pub(super) fn metric(&self) -> Option<&str> {
         let Scalar::Text(name) = &self.metric else { return None };
         Some(name)
+    }
+}
+
+/// A line, if it is an object.
+struct Read<'a>(Option<Line<'a>>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Read<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut line = Line::default();
+        let is_object = Level { line: &mut line, inside: false }.deserialize(deserializer)?;
+        Ok(Self(is_object.then_some(line)))
     }
 }
 
