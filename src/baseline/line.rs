@@ -4,7 +4,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use crate::evaluate::{ErrorCount, Limit, MidRun, Outcome, RunRow};
+use crate::evaluate::{ErrorCount, Limit, MidRun, Names, Outcome, RunRow};
 use crate::model::{MOST_AMOUNT, Place, RetrySource, Tokens, nearest};
 
 /// The most that a run of any length can have taken, in seconds, tokens or dollars: the figures of
@@ -314,10 +314,10 @@ impl<'r> RunWire<&'r str> {
 }
 
 impl RunWire<Box<str>> {
-    /// The row of a line that was read, at its number from 1.
+    /// The row of a line that was read, at its number from 1; with names that rows share.
     ///
     /// Fails with what no counted run can have: metrics rely on parts not being more than wholes.
-    pub(super) fn row(self, number: u64) -> Result<RunRow, String> {
+    pub(super) fn row(self, number: u64, names: &mut Names) -> Result<RunRow, String> {
         self.check()?;
         let outcome = word(&self.outcome, "outcome", &Outcome::ALL, Outcome::name)?;
         let limit = match &self.limit {
@@ -327,15 +327,16 @@ impl RunWire<Box<str>> {
         let source =
             if self.retries_recorded { RetrySource::Recorded } else { RetrySource::Inferred };
         let amount = |amount: Option<Decimal>| amount.map_or(0.0, |amount| amount.0);
+        let mut share = |name: Box<str>| names.share(&name);
         Ok(RunRow {
             place: Place { line: number, ..Place::default() },
             run_id: self.run_id,
-            task_id: self.task_id,
-            trial: self.trial,
-            agent: self.agent.map(Into::into),
-            model: self.model.map(Into::into),
-            tags: self.tags.into(),
-            status: self.status,
+            task_id: self.task_id.map(&mut share),
+            trial: self.trial.map(&mut share),
+            agent: self.agent.map(&mut share),
+            model: self.model.map(&mut share),
+            tags: self.tags.into_iter().map(|(key, value)| (share(key), share(value))).collect(),
+            status: self.status.map(&mut share),
             outcome,
             limit,
             infra_excused: self.infra_excused,
@@ -380,12 +381,12 @@ impl RunWire<Box<str>> {
                 .errors
                 .into_iter()
                 .map(|error| ErrorCount {
-                    kind: error.r#type.into(),
-                    tool: error.tool.map(Into::into),
+                    kind: share(error.r#type),
+                    tool: error.tool.map(&mut share),
                     attempts: error.attempts,
                 })
                 .collect(),
-            step_types: self.step_types.into_iter().map(|(kind, n)| (kind.into(), n)).collect(),
+            step_types: self.step_types.into_iter().map(|(kind, n)| (share(kind), n)).collect(),
             never_reached: self.never_reached,
         })
     }

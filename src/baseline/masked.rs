@@ -14,7 +14,10 @@ use crate::model::mask;
 #[must_use]
 pub fn masked_row(row: &RunRow) -> RunRow {
     let mut row = row.clone();
-    for id in [&mut row.run_id, &mut row.task_id, &mut row.trial].into_iter().flatten() {
+    if let Some(masked) = row.run_id.as_deref().and_then(masked_apart) {
+        row.run_id = Some(masked.into());
+    }
+    for id in [&mut row.task_id, &mut row.trial].into_iter().flatten() {
         if let Some(masked) = masked_apart(id) {
             *id = masked.into();
         }
@@ -54,7 +57,7 @@ pub(super) fn masked_apart(text: &str) -> Option<String> {
     })
 }
 
-fn replace(label: &mut Box<str>) {
+fn replace(label: &mut Name) {
     let masked = mask(label);
     if masked != **label {
         *label = masked.into();

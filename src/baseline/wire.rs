@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::judging::JudgingWire;
 use super::line::RunWire;
 use super::{ConfigFile, Input, Move, SCHEMA, Save};
-use crate::evaluate::RunRow;
+use crate::evaluate::{Names, RunRow};
 
 /// A stored baseline: the rows of an accepted set of runs.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -147,12 +147,12 @@ impl<'de> Deserialize<'de> for Runs {
                 f.write_str("a list of runs")
             }
             fn visit_seq<A: SeqAccess<'de>>(self, mut runs: A) -> Result<Runs, A::Error> {
-                let mut rows = Vec::new();
+                let (mut rows, mut names) = (Vec::new(), Names::default());
                 while let Some(run) = runs.next_element::<RunWire<Box<str>>>()? {
                     let number = rows.len() as u64 + 1;
                     let save = run.save;
                     let row = run
-                        .row(number)
+                        .row(number, &mut names)
                         .map_err(|why| de::Error::custom(format!("run {number}: {why}")))?;
                     rows.push((row, save));
                 }

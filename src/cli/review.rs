@@ -9,7 +9,7 @@ use super::output::{self, Draft, Forms, More};
 use super::runs::{self, Loaded, Set};
 use super::{Failure, Outcome, complain};
 use crate::drafts;
-use crate::evaluate::{RunRow, TimelineStep, Verdict as AttemptVerdict};
+use crate::evaluate::{Name, RunRow, TimelineStep, Verdict as AttemptVerdict};
 use crate::exit::Status;
 use crate::model::{Place, Trajectory};
 use crate::render::{
@@ -241,7 +241,7 @@ fn unit(set: &Set, one: &Candidate<'_>) -> Unit {
 }
 
 /// What tells a run apart in a second reading.
-type RunKey = (Place, Option<Box<str>>, Option<Box<str>>);
+type RunKey = (Place, Option<Box<str>>, Option<Name>);
 
 /// Position and record of a drawn step; `None` for a whole run.
 type Wanted = Option<(u32, u32)>;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Failure;
-use crate::evaluate::RunRow;
+use crate::evaluate::{Name, RunRow};
 use crate::expr::{Evaluator, Program, Root};
 use crate::model::nearest;
 
@@ -48,11 +48,11 @@ impl By {
     }
 
     /// The group of a run.
-    pub(crate) fn value(&self, row: &RunRow) -> Option<Box<str>> {
+    pub(crate) fn value(&self, row: &RunRow) -> Option<Name> {
         match self {
             Self::Task => row.task_id.clone(),
-            Self::Model => row.model.as_deref().map(Into::into),
-            Self::Agent => row.agent.as_deref().map(Into::into),
+            Self::Model => row.model.clone(),
+            Self::Agent => row.agent.clone(),
             Self::Tag(key) => row.tag(key).map(Into::into),
         }
     }

@@ -276,21 +276,20 @@ fn add(sum: &mut u32, more: u32) {
 
 /// A row with the run's labels and no counts.
 pub(super) fn blank(run: &Trajectory<'_>, source: RetrySource, names: &mut Names) -> RunRow {
-    let boxed =
-        |text: &Option<std::borrow::Cow<'_, str>>| text.as_deref().map(|t| unmarked(t).into());
+    let mut share = |text: &str| names.share(unmarked(text));
     RunRow {
         place: run.place,
-        run_id: boxed(&run.run_id),
-        task_id: boxed(&run.task_id),
-        trial: boxed(&run.trial),
-        agent: run.agent.as_deref().map(|agent| names.share(unmarked(agent))),
-        model: run.model.as_deref().map(|model| names.share(unmarked(model))),
+        run_id: run.run_id.as_deref().map(|id| unmarked(id).into()),
+        task_id: run.task_id.as_deref().map(&mut share),
+        trial: run.trial.as_deref().map(&mut share),
+        agent: run.agent.as_deref().map(&mut share),
+        model: run.model.as_deref().map(&mut share),
+        status: run.status.as_deref().map(&mut share),
         tags: run
             .tags
             .iter()
-            .map(|(key, value)| ((&**key).into(), unmarked(value).into()))
+            .map(|(key, value)| (names.share(key), names.share(unmarked(value))))
             .collect(),
-        status: boxed(&run.status),
         outcome: Outcome::Unknown,
         limit: None,
         infra_excused: false,

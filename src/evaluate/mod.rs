@@ -26,6 +26,7 @@ pub use brief::{Brief, BriefAttempt, BriefStep, MOST_ATTEMPTS};
 pub use contents::{ContentKind, Contents, MOST_CHARACTERS, RecordedText};
 pub use judge::{Judge, JudgeState, Notes};
 pub use names::Name;
+pub(crate) use names::Names;
 pub use row::{ErrorCount, Limit, MidRun, Outcome, RunRow};
 pub use timeline::{Timeline, TimelineAttempt, TimelineStep};
 pub(crate) use word_list::WordList;

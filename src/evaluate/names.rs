@@ -1,13 +1,12 @@
-//! Names that most runs share: types of steps and errors, tools, agents, models.
+//! Names that many runs share: types of steps and errors, tools, agents, models, tasks, labels.
 //!
 //! Owns that a name is kept once a thread and not once a run: of many thousand rows they would be most
 //! of the memory. Bounded: a name that is long, or new where very many are known, is a copy of its own.
 
 use std::collections::HashSet;
-use std::sync::Arc;
 
-/// A name of a row, which many rows may share.
-pub type Name = Arc<str>;
+/// A name of a row, which many rows may share: one pointer, to a counted text.
+pub type Name = arcstr::ArcStr;
 
 /// Names that are kept to be shared.
 const MOST_NAMES: usize = 4_096;
@@ -17,19 +16,19 @@ const MOST_BYTES: usize = 200;
 
 /// The names that a thread has met.
 #[derive(Default)]
-pub(super) struct Names {
+pub(crate) struct Names {
     known: HashSet<Name, foldhash::fast::RandomState>,
 }
 
 impl Names {
     /// The name, shared where it can be.
-    pub(super) fn share(&mut self, text: &str) -> Name {
+    pub(crate) fn share(&mut self, text: &str) -> Name {
         if let Some(known) = self.known.get(text) {
-            return Arc::clone(known);
+            return known.clone();
         }
         let name: Name = text.into();
         if text.len() <= MOST_BYTES && self.known.len() < MOST_NAMES {
-            self.known.insert(Arc::clone(&name));
+            self.known.insert(name.clone());
         }
         name
     }
@@ -37,14 +36,14 @@ impl Names {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
 
-    use super::{MOST_NAMES, Names};
+    use super::{MOST_NAMES, Name, Names};
 
     #[test]
     fn equal_names_are_one_and_their_number_is_bounded() {
         let mut names = Names::default();
-        assert!(Arc::ptr_eq(&names.share("search"), &names.share("search")));
+        let first = names.share("search");
+        assert!(Name::ptr_eq(&first, &names.share("search")));
         for at in 0..2 * MOST_NAMES {
             assert_eq!(&*names.share(&at.to_string()), at.to_string());
         }

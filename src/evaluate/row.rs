@@ -129,17 +129,17 @@ pub struct RunRow {
     /// The run's id, where one is recorded.
     pub run_id: Option<Box<str>>,
     /// Its task's id, where one is recorded.
-    pub task_id: Option<Box<str>>,
+    pub task_id: Option<Name>,
     /// Which repetition of the task it is.
-    pub trial: Option<Box<str>>,
+    pub trial: Option<Name>,
     /// The agent.
     pub agent: Option<Name>,
     /// The model.
     pub model: Option<Name>,
     /// Labels.
-    pub tags: Box<[(Box<str>, Box<str>)]>,
+    pub tags: Box<[(Name, Name)]>,
     /// The run's status word, as recorded.
-    pub status: Option<Box<str>>,
+    pub status: Option<Name>,
     /// How it ended.
     pub outcome: Outcome,
     /// The limit that made it [`Outcome::OverLimit`].

@@ -9,12 +9,11 @@ use std::fs::File;
 use std::io::{Cursor, Read};
 use std::path::Path;
 
-use super::formats::{self, Format, sidecars};
+use super::formats::{self, Format};
 use super::joins::Again;
 use super::read::{BLOCK, Session, Visitor};
 use super::source::{self, Source};
-use super::split::Framing;
-use super::{ReadError, block};
+use super::{ReadError, block, starts};
 use crate::model::{Issue, Place};
 
 impl<V: Visitor> Session<'_, V> {
@@ -98,8 +97,7 @@ impl<V: Visitor> Session<'_, V> {
         if head.len() <= BLOCK
             || !(source::is_packed(seen)
                 || seen.starts_with(b"PAR1")
-                || sidecars::detect(seen).is_some()
-                || formats::detect(path, seen, Framing::of(seen)).is_ok())
+                || starts::is_known(path, seen))
         {
             return Ok(head);
         }

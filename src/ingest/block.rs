@@ -9,6 +9,7 @@ use super::repair;
 use super::scan::end_of_value;
 use super::split::{Span, restarts, wrapped_elements};
 use crate::config::ReadOptions;
+use crate::ingest::quick;
 use crate::model::{Issue, Place, Trajectory};
 
 /// Bytes of records that one task of a thread takes at least.
@@ -103,7 +104,7 @@ impl<'b> Block<'b> {
     fn damage(&self, span: Span, refusal: &Refusal) -> Option<Damage> {
         let bytes = &self.bytes[span.start..span.end];
         // A refusal that is not of form was given after the whole record was read.
-        if !refusal.repairable || serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_ok() {
+        if !refusal.repairable || quick::from_slice::<serde::de::IgnoredAny>(bytes).is_ok() {
             return None;
         }
         repair::repair(bytes).err().map(|error| match error.truncated {

@@ -158,6 +158,35 @@ fn four_digits(text: &[u8], at: usize) -> bool {
     text.get(at..at + 4).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
 }
 
+/// Where the closing quote stands of a string whose contents start here, whatever they are.
+pub(super) fn closing_quote(text: &[u8]) -> Option<usize> {
+    #[inline(always)]
+    fn find<S: Simd>(simd: S, text: &[u8]) -> Option<usize> {
+        let (mut at, mut first) = (0, false);
+        let (blocks, rest) = text.as_chunks::<WIDTH>();
+        for bytes in blocks {
+            let lanes = u8x64::from_slice(simd, bytes);
+            let (escapes, goes_on) = escaped(mask(simd, lanes, b'\\'), first);
+            first = goes_on;
+            let quotes = mask(simd, lanes, b'"') & !escapes;
+            if quotes != 0 {
+                return Some(at + quotes.trailing_zeros() as usize);
+            }
+            at += WIDTH;
+        }
+        for byte in rest {
+            let escaped = std::mem::take(&mut first);
+            if *byte == b'"' && !escaped {
+                return Some(at);
+            }
+            first = *byte == b'\\' && !escaped;
+            at += 1;
+        }
+        None
+    }
+    dispatch!(level(), simd => find(simd, text))
+}
+
 /// Where the first quote, backslash or control character stands, from `at` on.
 pub(super) fn plain_end(level: Level, text: &[u8], at: usize) -> Option<usize> {
     #[inline(always)]

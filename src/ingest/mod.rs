@@ -26,6 +26,7 @@ mod small;
 mod source;
 mod spelling;
 pub mod split;
+mod starts;
 mod stream;
 mod suggest;
 mod tally;

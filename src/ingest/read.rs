@@ -13,9 +13,10 @@ use super::joins::{Again, Deferred, Joins, may_be_of_trial};
 use super::json_rows::Objects;
 use super::parallel::in_parallel;
 use super::rows::Table;
-use super::small::Waiting;
+use super::small::{Cut, Waiting};
 use super::source::{self, Source, Stream};
 use super::split::{Framing, Span, Splitter};
+use super::starts::{self, Start, Told, look_ahead};
 use super::{FileTally, LeftOut, ReadError, Tally};
 use crate::config::ReadOptions;
 use crate::model::{Issue, Place, Trajectory};
@@ -25,9 +26,6 @@ pub(super) const BLOCK: usize = 4 << 20;
 
 /// Bytes read at a time after these; a record may be longer.
 const STRIDE: usize = 2 << 20;
-
-/// Bytes read at first.
-const FIRST: usize = 64 << 10;
 
 /// The most bytes of one record (1 GiB, as for a member of an archive): a longer one is rejected,
 /// so that no small compressed file can fill the memory.
@@ -82,10 +80,34 @@ pub fn read<V: Visitor>(
     collect: &mut dyn FnMut(V::Out),
 ) -> Result<Tally, ReadError> {
     let mut session = Session::new(request, visitor, collect, sources.len());
-    for source in sources {
-        session.file(source)?;
+    let mut left = sources;
+    while !left.is_empty() {
+        let starts = look_ahead(left, request);
+        let (now, later) = left.split_at(starts.len());
+        for (source, start) in now.iter().zip(starts) {
+            session.file(source, start)?;
+        }
+        left = later;
     }
     session.finish()
+}
+
+/// The open account of a file, and what its start told of how it is read.
+#[derive(Default)]
+pub(super) struct Begun {
+    pub(super) file: u32,
+    pub(super) table: Option<Table>,
+    pub(super) objects: Option<Objects>,
+    /// Its records, where they were told apart ahead.
+    pub(super) cut: Option<Cut>,
+}
+
+/// How the records of a format are told apart in a file that starts like this.
+pub(super) fn framing_of(format: &Format, told: Framing) -> Framing {
+    match told {
+        Framing::Elements if !format.splits_arrays => Framing::Values,
+        told => told,
+    }
 }
 
 pub(super) struct Session<'s, V: Visitor> {
@@ -140,7 +162,12 @@ impl<'s, V: Visitor> Session<'s, V> {
         }
     }
 
-    fn file(&mut self, source: &Source) -> Result<(), ReadError> {
+    /// Reads a file, of which the start may have been looked at before.
+    fn file(&mut self, source: &Source, start: Option<Start<'s>>) -> Result<(), ReadError> {
+        if let Some(start) = start {
+            // Only plain files are looked at ahead.
+            return self.started(start, &source.path, source.named, Again::Path);
+        }
         match source::open(&source.path) {
             Ok(Stream::Bytes(stream)) => {
                 self.stream(stream, &source.path, source.named, Again::of(&source.path))
@@ -177,16 +204,9 @@ impl<'s, V: Visitor> Session<'s, V> {
         (self.tally.files.len() - 1) as u32
     }
 
-    /// The start of a stream: the first blocks are small, because most files are.
+    /// The start of a stream.
     pub(super) fn feed(&self, stream: Box<dyn Read + Send>) -> Feed<'s> {
-        let mut feed = Feed::new(stream, self.request.progress, self.request.max_record);
-        for block in [FIRST, 8 * FIRST, BLOCK] {
-            feed.fill(block);
-        }
-        if feed.bytes().starts_with(b"\xEF\xBB\xBF") {
-            feed.done(3);
-        }
-        feed
+        starts::feed(self.request, stream, None)
     }
 
     pub(super) fn stream(
@@ -196,40 +216,39 @@ impl<'s, V: Visitor> Session<'s, V> {
         named: bool,
         again: Again,
     ) -> Result<(), ReadError> {
-        let feed = self.feed(stream);
-        if feed.bytes().starts_with(b"PAR1") {
-            return self.parquet(feed, path, named);
-        }
+        let start = starts::look(self.request, stream, path, None);
+        self.started(start, path, named, again)
+    }
+
+    /// Reads a stream by what its start told.
+    fn started(
+        &mut self,
+        start: Start<'s>,
+        path: &Path,
+        named: bool,
+        again: Again,
+    ) -> Result<(), ReadError> {
+        let Start { feed, framing, told, cut } = start;
         if let Some(damage) = feed.damage().filter(|_| !named && feed.bytes().is_empty()) {
             return self.cannot_read(path, damage.to_owned());
         }
         let mapping = self.request.options.mapping.as_deref();
-        let framing = match mapping {
-            Some(mapping) => formats::mapped::framing(mapping, feed.bytes()),
-            None => Framing::of(feed.bytes()),
-        };
-        let format = match self.request.format {
-            Some(format) => format,
-            None => {
-                if let Some(kind) = sidecars::detect(feed.bytes()) {
-                    return self.sidecar(feed, path, named, kind);
+        let format = match told {
+            Told::Parquet => return self.parquet(feed, path, named),
+            Told::Sidecar(kind) => return self.sidecar(feed, path, named, kind),
+            Told::Format(format) => format,
+            Told::Unclaimed(Unclaimed { reason, .. }) if named => {
+                return Err(ReadError::Unrecognised { path: path.to_owned(), reason });
+            }
+            Told::Unclaimed(Unclaimed { what, reason }) => {
+                if let Some(damage) = feed.damage() {
+                    return self.cannot_read(path, damage.to_owned());
                 }
-                match formats::detect(path, feed.bytes(), framing) {
-                    Ok(format) => format,
-                    Err(Unclaimed { reason, .. }) if named => {
-                        return Err(ReadError::Unrecognised { path: path.to_owned(), reason });
-                    }
-                    Err(Unclaimed { what, reason }) => {
-                        if let Some(damage) = feed.damage() {
-                            return self.cannot_read(path, damage.to_owned());
-                        }
-                        if self.request.strict && what == LeftOut::NeedsMap {
-                            return Err(ReadError::unreadable_input(path, &reason));
-                        }
-                        self.leave_out(path, reason, what);
-                        return Ok(());
-                    }
+                if self.request.strict && what == LeftOut::NeedsMap {
+                    return Err(ReadError::unreadable_input(path, &reason));
                 }
+                self.leave_out(path, reason, what);
+                return Ok(());
             }
         };
         let waits = sidecars::joins(format.name)
@@ -264,7 +283,7 @@ impl<'s, V: Visitor> Session<'s, V> {
             }
         };
         let file = self.begin(path, format);
-        self.records(feed, framing, format, path, (file, table, objects))
+        self.records(feed, framing, format, path, Begun { file, table, objects, cut })
     }
 
     /// Reads the records of a stream whose account is open; those of a table with its header.
@@ -274,15 +293,14 @@ impl<'s, V: Visitor> Session<'s, V> {
         framing: Framing,
         format: &'static Format,
         path: &Path,
-        (file, table, objects): (u32, Option<Table>, Option<Objects>),
+        Begun { file, table, objects, cut }: Begun,
     ) -> Result<(), ReadError> {
-        let framing = match (framing, &table) {
-            (_, Some(table)) => table.framing(),
-            (Framing::Elements, None) if !format.splits_arrays => Framing::Values,
-            (framing, None) => framing,
+        let framing = match &table {
+            Some(table) => table.framing(),
+            None => framing_of(format, framing),
         };
         if table.is_none() && objects.is_none() {
-            feed = match self.wait(feed, framing, format, path, file)? {
+            feed = match self.wait(feed, (framing, cut), format, path, file)? {
                 Some(feed) => feed,
                 None => return Ok(()),
             };
@@ -305,7 +323,7 @@ impl<'s, V: Visitor> Session<'s, V> {
             let most = self.request.max_record;
             let wraps = framing != Framing::Elements;
             if feed.offset() <= 3 {
-                self.spelling(feed.bytes(), &spans, file, format)?;
+                self.spelling((feed.bytes(), feed.offset()), &spans, file, format)?;
             }
             let (base, ended) = (feed.offset(), feed.ended());
             // A record that is longer than what is read at a time grows in one buffer.

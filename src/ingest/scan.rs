@@ -1,9 +1,11 @@
 //! Structure of JSON text without parsing it. Works on damaged and cut-off text as far as it goes,
 //! and never recurses.
 
+use std::borrow::Cow;
+
 use fearless_simd::{Simd, dispatch};
 
-use super::lanes::{Lanes, WIDTH, level};
+use super::lanes::{Lanes, WIDTH, closing_quote, level};
 use super::split::Span;
 
 /// A step of the walk over the top level of an object.
@@ -39,7 +41,7 @@ impl<'o> TopLevel<'o> {
                 None | Some(b'}') => return Top::End,
                 Some(b'"') => {
                     let start = self.at + 1;
-                    let Some(length) = string_length(&self.text[start..]) else { return Top::End };
+                    let Some(length) = closing_quote(&self.text[start..]) else { return Top::End };
                     let key = &self.text[start..start + length];
                     let mut at = start + length + 1;
                     at += space(&self.text[at.min(self.text.len())..]);
@@ -61,27 +63,25 @@ fn space(text: &[u8]) -> usize {
     text.len() - text.trim_ascii_start().len()
 }
 
-/// Length of a string's contents up to its closing quote; `None` where it is cut off.
-fn string_length(text: &[u8]) -> Option<usize> {
-    let mut at = 0;
-    loop {
-        at += memchr::memchr2(b'"', b'\\', text.get(at..)?)?;
-        if text[at] == b'"' {
-            return Some(at);
-        }
-        at += 2;
-    }
-}
-
 /// Length of the JSON value at the start of `text`; `None` where it is cut off.
 ///
 /// A closing bracket closes what stands open inside of its pair too, and is passed over where
 /// nothing of its kind is open: a stray `}` does not end an array.
 #[must_use]
 pub fn end_of_value(text: &[u8]) -> Option<usize> {
+    end_of(text, Open::default())
+}
+
+/// Length of what is left of an array, up to its bracket and with it; `None` where it is cut off.
+fn end_of_array(text: &[u8]) -> Option<usize> {
     let mut open = Open::default();
+    open.take(b'[');
+    end_of(text, open)
+}
+
+fn end_of(text: &[u8], mut open: Open) -> Option<usize> {
     let mut at = 0;
-    if matches!(text.first(), Some(b'{' | b'[')) {
+    if !open.is_empty() || matches!(text.first(), Some(b'{' | b'[')) {
         let (blocks, _) = text.as_chunks::<WIDTH>();
         let lanes = match dispatch!(level(), simd => leap(simd, blocks, &mut open, &mut at)) {
             Leap::Closed(end) => return Some(end),
@@ -89,13 +89,13 @@ pub fn end_of_value(text: &[u8]) -> Option<usize> {
         };
         if lanes.in_string {
             at += usize::from(lanes.escaped);
-            at += 1 + string_length(text.get(at..)?)?;
+            at += 1 + closing_quote(text.get(at..)?)?;
         }
     }
     while at < text.len() {
         match text[at] {
             b'"' => {
-                at += 1 + string_length(&text[at + 1..])?;
+                at += 1 + closing_quote(&text[at + 1..])?;
                 if open.is_empty() {
                     return Some(at + 1);
                 }
@@ -220,39 +220,128 @@ fn is_array(object: &[u8], keys: &[&str], key: &[u8], value: usize) -> bool {
     object.get(value) == Some(&b'[') && keys.iter().any(|known| known.as_bytes() == key)
 }
 
-/// The first elements, `most` of them, of the arrays that stand under a key at the top level of an
-/// object; `None` where there is no such array. What comes after them is not looked at.
+/// The elements of the arrays that stand under a key at the top level of an object, one by one: what
+/// comes after the last one that was asked for is not looked at. `None` where the text is no object.
 #[must_use]
-pub fn first_elements(object: &[u8], key: &str, most: usize) -> Option<Vec<Span>> {
-    let mut members = TopLevel::of(object)?;
-    let (mut spans, mut found) = (Vec::new(), false);
-    while spans.len() < most
-        && let Top::Member(name, value) = members.next()
-    {
-        if !is_array(object, &[key], name, value) {
-            continue;
-        }
-        found = true;
-        let mut at = value + 1;
-        while spans.len() < most {
-            let between = |byte: &&u8| **byte == b',' || byte.is_ascii_whitespace();
-            at += object[at..].iter().take_while(between).count();
-            let rest = &object[at..];
-            let length = end_of_value(rest).unwrap_or(rest.len());
-            if length == 0 {
-                break; // the end of the array, or of the text
+pub fn elements<'o>(object: &'o [u8], key: &'o str) -> Option<Elements<'o>> {
+    Some(Elements { members: TopLevel::of(object)?, key, at: None })
+}
+
+/// See [`elements`].
+pub struct Elements<'o> {
+    members: TopLevel<'o>,
+    key: &'o str,
+    /// Where the next element of the array at hand is looked for.
+    at: Option<usize>,
+}
+
+impl Iterator for Elements<'_> {
+    type Item = Span;
+
+    fn next(&mut self) -> Option<Span> {
+        let object = self.members.text;
+        loop {
+            if let Some(at) = self.at {
+                let span = element_at(object, at);
+                self.at = span.map(|(_, next)| next);
+                if let Some((span, _)) = span {
+                    return Some(span);
+                }
             }
-            let end = at + rest[..length].trim_ascii_end().len();
-            spans.push(Span { start: at, end, line: 0 });
-            at += length;
+            match self.members.next() {
+                Top::Member(name, value) if is_array(object, &[self.key], name, value) => {
+                    self.at = Some(value + 1);
+                }
+                Top::Member(..) => {}
+                Top::End => return None,
+            }
         }
     }
-    found.then_some(spans)
+}
+
+fn between(byte: &u8) -> bool {
+    *byte == b',' || byte.is_ascii_whitespace()
+}
+
+/// The element that comes next in an array, and the byte after it; `None` at its end, or that of the text.
+fn element_at(object: &[u8], mut at: usize) -> Option<(Span, usize)> {
+    at += object[at..].iter().take_while(|byte| between(byte)).count();
+    let rest = &object[at..];
+    let length = end_of_value(rest).unwrap_or(rest.len());
+    let end = at + rest[..length].trim_ascii_end().len();
+    (length > 0).then_some((Span { start: at, end, line: 0 }, at + length))
+}
+
+/// The keys at the top level of an object, and those of the first elements, `most` of them, of the
+/// first array under `key`, in one walk.
+#[must_use]
+pub fn keys_and_inner<'o>(
+    object: &'o [u8],
+    key: &str,
+    most: usize,
+) -> (Vec<Cow<'o, str>>, Vec<Vec<Cow<'o, str>>>) {
+    let (mut keys, mut inner) = (Vec::new(), Vec::new());
+    let Some(mut members) = TopLevel::of(object) else { return (keys, inner) };
+    while let Top::Member(name, value) = members.next() {
+        keys.push(String::from_utf8_lossy(name));
+        if !inner.is_empty() || !is_array(object, &[key], name, value) {
+            continue;
+        }
+        let mut at = value + 1;
+        while inner.len() < most {
+            at += object[at..].iter().take_while(|byte| between(byte)).count();
+            // An object is walked once, for its keys and its end.
+            let mut element = TopLevel { text: object, at: at + 1, value: None };
+            let mut names = Vec::new();
+            if object.get(at) == Some(&b'{') {
+                while let Top::Member(name, _) = element.next() {
+                    names.push(String::from_utf8_lossy(name));
+                }
+            }
+            if names.is_empty() || object.get(element.at) != Some(&b'}') {
+                let Some((_, next)) = element_at(object, at) else { break };
+                at = next;
+            } else {
+                at = element.at + 1;
+            }
+            inner.push(names);
+        }
+        // What was walked is not passed over again.
+        let rest = object.get(at..).unwrap_or_default();
+        members.value = None;
+        members.at = end_of_array(rest).map_or(object.len(), |length| at + length);
+    }
+    (keys, inner)
+}
+
+/// The object that a text begins with, passed over once for all that look at it.
+#[derive(Debug, Clone)]
+pub struct FirstObject {
+    /// Its keys; those before the damage if it is damaged or cut off.
+    pub keys: Vec<String>,
+    /// Where it starts.
+    pub start: usize,
+    /// One past its last byte; `None` if it is damaged or cut off.
+    pub end: Option<usize>,
+}
+
+/// The object that a text begins with, after any space; `None` where it begins with something else.
+#[must_use]
+pub fn first_object(text: &[u8]) -> Option<FirstObject> {
+    let mut members = TopLevel::of(text)?;
+    let (start, mut keys) = (members.at - 1, Vec::new());
+    while let Top::Member(key, _) = members.next() {
+        keys.push(String::from_utf8_lossy(key).into_owned());
+    }
+    let closed = text.get(members.at) == Some(&b'}');
+    Some(FirstObject { keys, start, end: closed.then_some(members.at + 1) })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{end_of_value, first_array, first_elements, top_keys};
+    use super::{
+        Span, elements, end_of_value, first_array, first_object, keys_and_inner, top_keys,
+    };
 
     #[test]
     fn keys_are_those_of_the_top_level_and_survive_a_cut() {
@@ -296,16 +385,29 @@ mod tests {
     }
 
     #[test]
-    fn the_first_elements_of_an_array_are_found_without_its_end() {
+    fn the_elements_of_an_array_are_found_without_its_end() {
         let object = br#"{"a":{"steps":[0]},"steps": [ {"b":[1]} , 2 ,"c,]",{"cut"#;
-        let texts = |most| {
-            let spans = first_elements(object, "steps", most).unwrap_or_default();
-            spans.iter().map(|span| &object[span.start..span.end]).collect::<Vec<_>>()
-        };
-        assert_eq!(texts(2), [&br#"{"b":[1]}"#[..], b"2"]);
-        assert_eq!(texts(9), [&br#"{"b":[1]}"#[..], b"2", br#""c,]""#, br#"{"cut"#]);
-        assert_eq!(first_elements(object, "a", 1), None);
+        let text = |span: Span| &object[span.start..span.end];
+        let all = [&br#"{"b":[1]}"#[..], b"2", br#""c,]""#, br#"{"cut"#];
+        assert!(elements(object, "steps").unwrap().map(text).eq(all));
+        assert_eq!(elements(object, "a").unwrap().next(), None);
+        assert!(elements(b"[]", "a").is_none());
         assert_eq!(first_array(object, &["steps"]), Some(28));
+        let (keys, inner) = keys_and_inner(object, "steps", 2);
+        assert_eq!((keys.join(" "), inner), ("a steps".to_owned(), vec![vec!["b".into()], vec![]]));
+        assert_eq!(keys_and_inner(object, "steps", 9).1.len(), 4);
+        let twice = br#"{"steps":[],"b":1,"steps":[7]}"#;
+        assert_eq!(elements(twice, "steps").unwrap().count(), 1);
+        assert_eq!(keys_and_inner(twice, "steps", 9).1.len(), 1);
+    }
+
+    #[test]
+    fn the_first_object_is_told_with_its_end_if_it_has_one() {
+        let told = |text: &[u8]| first_object(text).map(|o| (o.keys.join(" "), o.start, o.end));
+        assert_eq!(told(br#"  {"a":{"x":1},"b":2} {"c"#), Some(("a b".to_owned(), 2, Some(21))));
+        assert_eq!(told(br#"{"a":1,"b":[2"#), Some(("a b".to_owned(), 0, None)));
+        assert_eq!(told(br#"{"a" 1}"#), Some((String::new(), 0, None)));
+        assert_eq!(told(br#"[{"a":1}]"#), None);
     }
 
     #[test]

@@ -14,6 +14,7 @@ use super::parallel::in_parallel;
 use super::read::{BLOCK, Session, Visitor, with_state};
 use super::spelling::misspelt;
 use super::split::{Framing, Span, Splitter};
+use crate::model::{Issue, Place};
 
 /// Files that wait at most.
 const FILES: usize = 256;
@@ -28,13 +29,29 @@ pub(super) struct Waiting<'p> {
 /// One file, read to its end and cut into records.
 struct Small<'p> {
     feed: Feed<'p>,
-    spans: Vec<Span>,
-    /// Whether its array has no end.
-    cut: bool,
+    cut: Cut,
     framing: Framing,
     format: &'static Format,
     path: PathBuf,
     file: u32,
+}
+
+/// The records of a file that was read to its end.
+pub(super) struct Cut {
+    spans: Vec<Span>,
+    /// Whether its array has no end.
+    open: bool,
+    /// What is misspelt in the first of them, for a file whose number is not known yet.
+    misspelt: Vec<Issue>,
+}
+
+impl Cut {
+    pub(super) fn of(feed: &Feed<'_>, format: &Format, framing: Framing) -> Self {
+        let (mut splitter, mut spans) = (Splitter::new(framing), Vec::new());
+        splitter.split(feed.bytes(), true, &mut spans);
+        let misspelt = misspelt((feed.bytes(), feed.offset()), &spans, 0, format);
+        Self { spans, open: splitter.cut_between(), misspelt }
+    }
 }
 
 impl Small<'_> {
@@ -55,7 +72,7 @@ impl<'s, V: Visitor> Session<'s, V> {
     pub(super) fn wait(
         &mut self,
         feed: Feed<'s>,
-        framing: Framing,
+        (framing, cut): (Framing, Option<Cut>),
         format: &'static Format,
         path: &Path,
         file: u32,
@@ -65,11 +82,9 @@ impl<'s, V: Visitor> Session<'s, V> {
         if !shared || !feed.ended() || !matches!(format.reader, Reader::Whole(_)) {
             return Ok(Some(feed));
         }
-        let (mut splitter, mut spans) = (Splitter::new(framing), Vec::new());
-        splitter.split(feed.bytes(), true, &mut spans);
         self.waiting.bytes += feed.bytes().len();
-        let (cut, path) = (splitter.cut_between(), path.to_owned());
-        self.waiting.files.push(Small { feed, spans, cut, framing, format, path, file });
+        let cut = cut.unwrap_or_else(|| Cut::of(&feed, format, framing));
+        self.waiting.files.push(Small { feed, cut, framing, format, path: path.to_owned(), file });
         if self.waiting.bytes >= BLOCK || self.waiting.files.len() >= FILES {
             self.flush()?;
         }
@@ -82,15 +97,15 @@ impl<'s, V: Visitor> Session<'s, V> {
         if files.is_empty() {
             return Ok(());
         }
-        let most = self.request.max_record;
+        let (most, threads) = (self.request.max_record, self.request.threads);
         let (visitor, joins, states) = (self.visitor, &self.joins, &self.states);
         let options = &self.request.options;
-        let blocks: Vec<(Block<'_>, &Format, &[Span])> =
-            files.iter().map(|file| (file.block(most), file.format, &*file.spans)).collect();
+        let blocks: Vec<(Block<'_>, &Small<'_>)> =
+            files.iter().map(|file| (file.block(most), file)).collect();
         let pieces: Vec<(&Block<'_>, &Format, &[Span])> = blocks
             .iter()
-            .flat_map(|(block, format, spans)| {
-                batches(spans).into_iter().map(move |spans| (block, *format, spans))
+            .flat_map(|(block, file)| {
+                batches(&file.cut.spans).into_iter().map(move |spans| (block, file.format, spans))
             })
             .collect();
         let work = |at: usize| {
@@ -99,20 +114,19 @@ impl<'s, V: Visitor> Session<'s, V> {
             let whole = WholeReader { parse: &parse, format, options, visitor, joins };
             with_state(states, visitor, |state| whole.batch(state, block, spans))
         };
-        let outcomes = in_parallel(self.request.threads, pieces.len(), &work, None);
-        let spelling = |at: usize| {
-            let (block, format, spans) = &blocks[at];
-            misspelt(block.bytes, spans, block.file, format)
-        };
-        let spelling = in_parallel(self.request.threads, blocks.len(), &spelling, None);
+        let outcomes = in_parallel(threads, pieces.len(), &work, None);
         let mut outcomes = pieces.iter().map(|(block, ..)| block.file).zip(outcomes).peekable();
-        for (file, spelling) in files.iter().zip(spelling) {
-            spelling.into_iter().try_for_each(|issue| self.issue(issue))?;
+        for (block, file) in &blocks {
+            let Cut { spans, open, misspelt } = &file.cut;
+            for issue in misspelt {
+                let place = Place { file: file.file, ..issue.place };
+                self.issue(Issue { place, ..issue.clone() })?;
+            }
             while let Some((at, outcome)) = outcomes.next_if(|(at, _)| *at == file.file) {
                 self.take_in(at, outcome)?;
             }
-            self.repetitions(&file.block(most), &file.spans, file.format)?;
-            self.ended(&file.feed, file.cut, file.file)?;
+            self.repetitions(block, spans, file.format)?;
+            self.ended(&file.feed, *open, file.file)?;
         }
         Ok(())
     }

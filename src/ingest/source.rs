@@ -209,6 +209,16 @@ pub(super) fn is_packed(head: &[u8]) -> bool {
     is_zip(head) || is_gz(head) || is_zst(head)
 }
 
+/// A plain file from its start; `None` where it cannot be read, or is an archive or compressed.
+pub(super) fn open_plain(path: &Path) -> Option<Box<dyn Read + Send>> {
+    let mut file = File::open(path).ok()?;
+    let mut head = vec![0; 4];
+    let (length, error) = read_up_to(&mut file, &mut head);
+    head.truncate(length);
+    let plain = error.is_none() && !is_packed(&head);
+    plain.then(|| Box::new(io::Cursor::new(head).chain(file)) as Box<dyn Read + Send>)
+}
+
 fn is_gz(head: &[u8]) -> bool {
     head.starts_with(b"\x1F\x8B")
 }

@@ -13,11 +13,18 @@ use crate::model::{Issue, Place};
 const SPELLED: usize = 8;
 
 /// What is misspelt in the first records of a file, each once.
-pub(super) fn misspelt(bytes: &[u8], spans: &[Span], file: u32, format: &Format) -> Vec<Issue> {
+///
+/// `bytes` come with their offset in the file.
+pub(super) fn misspelt(
+    (bytes, base): (&[u8], u64),
+    spans: &[Span],
+    file: u32,
+    format: &Format,
+) -> Vec<Issue> {
     let Some(misspelt) = format.misspelt else { return Vec::new() };
     let (mut told, mut issues) = (std::collections::BTreeSet::new(), Vec::new());
     for span in spans.iter().take(SPELLED) {
-        let place = Place { file, line: span.line, byte: span.start as u64 };
+        let place = Place { file, line: span.line, byte: base + span.start as u64 };
         for message in misspelt(&bytes[span.start..span.end]) {
             if told.insert(message.clone()) {
                 issues.push(Issue::warning("misspelt_key", place, message));
@@ -31,7 +38,7 @@ impl<V: Visitor> Session<'_, V> {
     /// Warns of misspelt keys in the first records of a file.
     pub(super) fn spelling(
         &mut self,
-        bytes: &[u8],
+        bytes: (&[u8], u64),
         spans: &[Span],
         file: u32,
         format: &Format,

@@ -9,6 +9,7 @@ mod scanner;
 
 use self::scanner::Scanner;
 use super::delimited::RowScanner;
+use super::scan::FirstObject;
 
 /// A record's range in the current buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,6 +44,19 @@ impl Framing {
     /// value follows, or a closing bracket, are parts of something larger.
     #[must_use]
     pub fn of(head: &[u8]) -> Self {
+        Self::told(head, None)
+    }
+
+    /// The same where the object that the file begins with was passed over before.
+    #[must_use]
+    pub fn told(head: &[u8], first: Option<&FirstObject>) -> Self {
+        if let Some(FirstObject { start, end: Some(end), .. }) = first
+            && let Some(after) = memchr::memchr(b'\n', &head[*start..]).map(|at| start + at)
+            && after >= *end
+            && head[*end..after].trim_ascii().is_empty()
+        {
+            return Self::Lines;
+        }
         let text = head.trim_ascii_start();
         match text.first() {
             Some(b'[') => Self::Elements,

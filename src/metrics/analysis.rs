@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::catalogue::{CATALOGUE, Metric};
 use super::figure::{Figure, Set};
-use crate::evaluate::{Limit, Outcome, RunRow};
+use crate::evaluate::{Limit, Name, Outcome, RunRow};
 use crate::model::RetrySource;
 
 /// Runs by outcome.
@@ -62,13 +62,13 @@ pub struct Group {
     /// What it was split by.
     pub by: String,
     /// The value; `None` for runs that record none.
-    pub value: Option<Box<str>>,
+    pub value: Option<Name>,
     /// Its analysis; without groups of its own.
     pub analysis: Analysis,
 }
 
 /// A key, and the group of each run under it.
-pub type Split<'s> = (&'s str, &'s dyn Fn(&RunRow) -> Option<Box<str>>);
+pub type Split<'s> = (&'s str, &'s dyn Fn(&RunRow) -> Option<Name>);
 
 /// How retries of a set of runs were told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -150,7 +150,7 @@ impl Analysis {
             None => CATALOGUE.iter().collect(),
         };
         let groups = split.map_or_else(Vec::new, |(by, value)| {
-            let mut parts: BTreeMap<Option<Box<str>>, Vec<&RunRow>> = BTreeMap::new();
+            let mut parts: BTreeMap<Option<Name>, Vec<&RunRow>> = BTreeMap::new();
             for row in rows {
                 parts.entry(value(row)).or_default().push(row);
             }

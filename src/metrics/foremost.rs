@@ -28,8 +28,8 @@ impl Rank {
             Outcome::Completed => 2,
         };
         let mut key = Vec::new();
-        for label in [&row.run_id, &row.task_id, &row.trial] {
-            key.extend(label.as_deref().unwrap_or_default().bytes());
+        for label in [row.run_id.as_deref(), row.task_id.as_deref(), row.trial.as_deref()] {
+            key.extend(label.unwrap_or_default().bytes());
             key.push(0xff);
         }
         for number in [u64::from(row.place.file), row.place.line, row.place.byte] {

@@ -101,17 +101,17 @@ fn message(text: &str) -> String {
 #[must_use]
 pub fn timeline_wire(timeline: &Timeline, place: &str) -> TimelineWire {
     let row = &timeline.row;
-    let text = |text: &Option<Box<str>>| text.as_deref().map(mask);
+    let text = |text: Option<&str>| text.map(mask);
     let round = |value: Option<f64>| super::json::rounded(value, 6);
     TimelineWire {
-        run_id: text(&row.run_id),
-        task_id: text(&row.task_id),
-        trial: text(&row.trial),
+        run_id: text(row.run_id.as_deref()),
+        task_id: text(row.task_id.as_deref()),
+        trial: text(row.trial.as_deref()),
         model: row.model.as_deref().map(mask),
         place: place.to_owned(),
         outcome: row.outcome.name(),
         limit: row.limit.map(|limit| limit.name()),
-        status: text(&row.status),
+        status: text(row.status.as_deref()),
         end_reason: timeline.end_reason.as_deref().map(message),
         retries: source(row.retry_source),
         duration_seconds: round(row.duration_seconds),

@@ -43,7 +43,7 @@ fn read(texts: &[Vec<u8>], threads: usize) -> (Vec<RunRow>, Tally) {
 }
 
 fn analysis(rows: &[&RunRow]) -> Analysis {
-    let model = |row: &RunRow| -> Option<Box<str>> { row.model.as_deref().map(Into::into) };
+    let model = |row: &RunRow| row.model.clone();
     Analysis::of(rows, None, Some(("model", &model)))
 }
 

@@ -103,7 +103,9 @@ impl Visitor for Look {
         drop((Brief::of(&timeline), Contents::of(run), error_places(&timeline)));
         let masked = masked_row(&timeline.row);
         assert_eq!(masked_row(&masked), masked, "what is masked stays as it is");
-        for text in [&masked.run_id, &masked.task_id, &masked.status].into_iter().flatten() {
+        let labels =
+            [masked.run_id.as_deref(), masked.task_id.as_deref(), masked.status.as_deref()];
+        for text in labels.into_iter().flatten() {
             let shown = one_line(text);
             assert!(!shown.chars().any(disturbs), "{shown:?} on one line");
         }

@@ -8,6 +8,7 @@
 use super::checkpoints::Checkpoints;
 use super::raw::{label, raw_fields};
 use super::{Format, Probe, Reader};
+use crate::ingest::quick;
 
 /// Rows of the table `agent_task`.
 pub const AGENT_TASK: Format = Format {
@@ -42,7 +43,7 @@ fn detect(probe: &Probe<'_>) -> bool {
 
 /// Whether the file is named after the node that the record holds.
 fn names(probe: &Probe<'_>, record: &[u8]) -> bool {
-    let Ok(row) = serde_json::from_slice::<Named<'_>>(record) else { return false };
+    let Ok(row) = quick::from_slice::<Named<'_>>(record) else { return false };
     let stem = probe.path.file_stem().map(|stem| stem.to_string_lossy());
     stem.is_some() && row.node_id.and_then(label) == stem
 }

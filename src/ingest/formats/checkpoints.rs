@@ -17,6 +17,7 @@ use super::kept::{self, is_refusal, object, stamp, text};
 use super::native::fields::{AnyTokens, ErrorField, Scalar};
 use super::{Assembler, Fate, Format, Parsed, Probe, Reader, Record, Refusal, whole};
 use crate::config::{Plan, ReadOptions};
+use crate::ingest::quick;
 use crate::model::{
     Attempt, AttemptWord, EndRule, Final, Issue, Place, Stamp, Time, Trajectory, input_hash,
 };
@@ -106,12 +107,12 @@ impl Kept {
     /// Reads an error and a result that are JSON inside of a text, as exports of tables have them.
     fn unwrap_texts(&mut self) {
         let inner = |text: &str| {
-            let sound = serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok();
+            let sound = quick::from_str::<serde::de::IgnoredAny>(text).is_ok();
             sound.then(|| text.trim().to_owned())
         };
         let message = self.attempt.error.as_ref().filter(|error| error.kind.is_none());
         if let Some(json) = message.and_then(|error| inner(error.message.as_deref()?))
-            && let Ok(error) = serde_json::from_str::<ErrorField<'_>>(&json)
+            && let Ok(error) = quick::from_str::<ErrorField<'_>>(&json)
         {
             self.attempt.error = error.0.map(kept::error);
         }
@@ -196,12 +197,12 @@ impl Checkpoints {
     fn take(&mut self, record: &Record<'_>, exact: bool) -> Fate {
         if record.bytes.trim_ascii_start().first() != Some(&b'{') {
             // An array would pass for a struct, field by field.
-            return match serde_json::from_slice::<serde::de::IgnoredAny>(record.bytes) {
+            return match quick::from_slice::<serde::de::IgnoredAny>(record.bytes) {
                 Ok(_) => Fate::Refused(not_a_checkpoint()),
                 Err(error) => Fate::Refused(error.into()),
             };
         }
-        let node: Node<'_> = match serde_json::from_slice(record.bytes) {
+        let node: Node<'_> = match quick::from_slice(record.bytes) {
             Ok(node) => node,
             Err(error) => return Fate::Refused(error.into()),
         };

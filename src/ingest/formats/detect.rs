@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::{FORMATS, Format, Parsed, Probe, Reader, others};
+use crate::ingest::scan::FirstObject;
 use crate::ingest::split::{Framing, Splitter, wrapped_elements};
 use crate::ingest::{LeftOut, ReadError, rows};
 use crate::model::nearest;
@@ -57,20 +58,38 @@ pub struct Unclaimed {
 /// # Errors
 /// Says what the file looks like where no format claims it.
 pub fn detect(path: &Path, head: &[u8], framing: Framing) -> Result<&'static Format, Unclaimed> {
+    detect_knowing(path, head, framing, None)
+}
+
+/// The same where the object that the file begins with was passed over before.
+///
+/// # Errors
+/// As [`detect`].
+pub fn detect_knowing(
+    path: &Path,
+    head: &[u8],
+    framing: Framing,
+    object: Option<&FirstObject>,
+) -> Result<&'static Format, Unclaimed> {
     if let Some(table) = FORMATS.iter().find(|format| rows::claims(format, path, head)) {
         return Ok(table);
     }
     if let Some(first) = head.get(..FIRST_LOOK)
-        && let Ok(format) = claim(path, first, framing)
+        && let Ok(format) = claim(path, first, framing, object)
         && format.name != EMPTY.name
     {
         return Ok(format);
     }
-    claim(path, head, framing)
+    claim(path, head, framing, object)
 }
 
 /// The format that claims these bytes.
-fn claim(path: &Path, head: &[u8], framing: Framing) -> Result<&'static Format, Unclaimed> {
+fn claim(
+    path: &Path,
+    head: &[u8],
+    framing: Framing,
+    object: Option<&FirstObject>,
+) -> Result<&'static Format, Unclaimed> {
     if let Some(ours) = own(head) {
         return Err(Unclaimed { what: LeftOut::NotATrace, reason: ours.to_owned() });
     }
@@ -87,7 +106,10 @@ fn claim(path: &Path, head: &[u8], framing: Framing) -> Result<&'static Format, 
         bytes > PROBED_BYTES
     });
     records.truncate(enough.unwrap_or(records.len()).max(1));
-    let probe = Probe::new(path, records, framing == Framing::Elements);
+    let (start, end) = (spans[0].start, Some(spans[0].end));
+    let known = object.filter(|object| object.start == start && object.end == end);
+    let known = known.map(|object| object.keys.clone());
+    let probe = Probe::knowing(path, records, framing == Framing::Elements, known);
     if let Some(format) = claimed(&probe) {
         return Ok(format);
     }

@@ -8,6 +8,7 @@
 use std::borrow::Cow;
 
 use super::raw::{raw_fields, read, text};
+use crate::ingest::quick;
 use crate::model::{ErrorInfo, ErrorOrigin};
 
 raw_fields! {
@@ -21,12 +22,12 @@ pub(crate) fn flagged_error(result: &str) -> Option<ErrorInfo<'static>> {
     let result = result.trim();
     // Some instrumentations write the result as JSON in JSON.
     let inner: Option<String> =
-        result.starts_with('"').then(|| serde_json::from_str(result).ok()).flatten();
+        result.starts_with('"').then(|| quick::from_str(result).ok()).flatten();
     let result = inner.as_deref().map_or(result, str::trim);
     if !result.starts_with('{') {
         return None;
     }
-    let flags: Flags<'_> = serde_json::from_str(result).ok()?;
+    let flags: Flags<'_> = quick::from_str(result).ok()?;
     let is_true = |flag: Option<&serde_json::value::RawValue>| super::raw::is_true(flag);
     let status = flags.status.and_then(text).unwrap_or_default().to_ascii_lowercase();
     let failed = is_true(flags.is_error)

@@ -15,6 +15,7 @@ use super::raw::{Entries, amount, is_true, label, number, object, quoted, raw_fi
 use super::sidecars::{Head, Said, Sidecar, Whose};
 use super::{Format, Parsed, Probe, Reader, Record, Refusal};
 use crate::config::ReadOptions;
+use crate::ingest::quick;
 use crate::model::{EndRule, Final, Issue, Score, ScoreValue, Stamp, Tokens, Trajectory};
 
 /// The results of Harbor's trials.
@@ -94,7 +95,7 @@ raw_fields! {
 }
 
 fn read_trial<'r>(record: &Record<'r>, _: &ReadOptions) -> Result<Parsed<'r>, Refusal> {
-    let trial: Trial<'r> = serde_json::from_slice(record.bytes)?;
+    let trial: Trial<'r> = quick::from_slice(record.bytes)?;
     if trial.trial_name.is_none() {
         return Err(Refusal::of("not_a_trial", "the record has no `trial_name`"));
     }
@@ -111,7 +112,7 @@ fn read_trial<'r>(record: &Record<'r>, _: &ReadOptions) -> Result<Parsed<'r>, Re
 
 /// What a result says of the trajectory beside it; `None` where it cannot be read.
 pub(crate) fn head(bytes: &[u8]) -> Option<Head> {
-    let trial: Trial<'_> = serde_json::from_slice(bytes).ok()?;
+    let trial: Trial<'_> = quick::from_slice(bytes).ok()?;
     trial.trial_name?;
     let run = run_of(&trial);
     let mut delivers = Vec::new();
@@ -226,7 +227,7 @@ fn tokens(used: &Used<'_>) -> Option<Tokens> {
 }
 
 fn read_job(bytes: &[u8], _: &Path) -> Said {
-    let job: Job<'_> = match serde_json::from_slice(bytes) {
+    let job: Job<'_> = match quick::from_slice(bytes) {
         Ok(job) => job,
         Err(error) => return Said { broken: vec![error.to_string()], ..Said::default() },
     };

@@ -15,6 +15,7 @@ use super::raw::{Entries, number, raw_fields, read};
 use super::span_record::{Found, Zone, assembler, instant};
 use super::{Format, Probe, Reader, Refusal};
 use crate::ingest::assemble::spans::SpanStatus;
+use crate::ingest::quick;
 use crate::model::Stamp;
 
 /// Traces as Jaeger's query service and UI give them.
@@ -65,11 +66,11 @@ raw_fields! {
 
 fn read_record(text: &str, found: &mut Found) -> Result<(), Refusal> {
     if text.trim_start().starts_with('[') {
-        let traces: Vec<&RawValue> = serde_json::from_str(text)?;
+        let traces: Vec<&RawValue> = quick::from_str(text)?;
         traces.into_iter().for_each(|inner| trace(inner, found));
         return Ok(());
     }
-    let wire: Wire<'_> = serde_json::from_str(text)?;
+    let wire: Wire<'_> = quick::from_str(text)?;
     match wire.data.and_then(read::<Vec<&RawValue>>) {
         Some(traces) => traces.into_iter().for_each(|inner| trace(inner, found)),
         None => trace_or_span(text, &wire, found),

@@ -19,6 +19,7 @@ use super::transcript::{Answer, Call, Transcript, Turn};
 use super::{Format, Probe, Reader};
 use crate::config::ReadOptions;
 use crate::ingest::assemble::main_model;
+use crate::ingest::quick;
 use crate::model::{ErrorInfo, ErrorOrigin, Issue, Tokens, Trajectory};
 
 /// LangChain messages.
@@ -116,7 +117,7 @@ fn detect(probe: &Probe<'_>) -> bool {
     const MARKS: [&str; 6] =
         ["type", "lc", "data", "additional_kwargs", "response_metadata", "tool_call_id"];
     let of_values = |record: &&[u8]| {
-        let state = serde_json::from_slice::<State<'_>>(record).ok();
+        let state = quick::from_slice::<State<'_>>(record).ok();
         let values = state.and_then(|state| state.values);
         values.map(|values| first_element(values.get().as_bytes(), &STATE).is_some_and(claims))
     };
@@ -130,7 +131,7 @@ fn detect(probe: &Probe<'_>) -> bool {
 /// Whether these bytes are a message that no other format writes: a lone `{type: system, content}` is
 /// anyone's.
 fn claims(bytes: &[u8]) -> bool {
-    let Ok(raw) = serde_json::from_slice::<&RawValue>(bytes) else { return false };
+    let Ok(raw) = quick::from_slice::<&RawValue>(bytes) else { return false };
     let Some(outer) = raw.get().starts_with('{').then(|| read::<Message<'_>>(raw)).flatten() else {
         return false;
     };

@@ -20,6 +20,7 @@ use super::raw::{
 use super::{Assembler, Fate, Format, Parsed, Probe, Reader, Record, Refusal};
 use crate::config::ReadOptions;
 use crate::ingest::assemble::tally::Tally;
+use crate::ingest::quick;
 use crate::model::{Final, Issue, Place, Severity, Tokens, Trajectory};
 
 /// Results of MCPMark.
@@ -73,7 +74,7 @@ struct McpMark {
 impl McpMark {
     /// Reads the runs of one record; the number of those that are there already.
     fn read(&mut self, record: &Record<'_>) -> Result<(usize, usize), Refusal> {
-        let root: Root<'_> = serde_json::from_slice(record.bytes)?;
+        let root: Root<'_> = quick::from_slice(record.bytes)?;
         let task = root.task.or(root.task_name).and_then(label);
         let model = root.model.or(root.model_name).and_then(label);
         let service = root.service.or(root.mcp).and_then(label);
@@ -81,7 +82,7 @@ impl McpMark {
         let mut runs = Vec::new();
         let mut copies = 0;
         if let Some(entries) = root.runs {
-            let entries: Entries<'_> = serde_json::from_str(entries.get())
+            let entries: Entries<'_> = quick::from_str(entries.get())
                 .map_err(|error| Refusal::of("unreadable_runs", format!("runs: {error}")))?;
             for (name, raw) in entries.0 {
                 let byte = record.place.byte + offset_in(record.bytes, raw);

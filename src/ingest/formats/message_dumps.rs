@@ -14,6 +14,7 @@ use serde_json::value::RawValue;
 use super::raw::{amount, object, offset_in, quoted, raw_fields, read, text};
 use super::{Assembler, Fate, Parsed, Probe, Record, Refusal, kept};
 use crate::config::ReadOptions;
+use crate::ingest::quick;
 use crate::ingest::scan::{end_of_value, first_array};
 use crate::model::{Final, Issue, Place, Tokens, Trajectory, input_hash};
 
@@ -80,11 +81,11 @@ impl MessageLists {
     fn record(&mut self, record: &Record<'_>) -> Result<Fate, Refusal> {
         match record.bytes.trim_ascii_start().first() {
             Some(b'[') => {
-                let elements: Vec<&RawValue> = serde_json::from_slice(record.bytes)?;
+                let elements: Vec<&RawValue> = quick::from_slice(record.bytes)?;
                 self.array(&elements, record)
             }
             Some(b'{') => {
-                let object: &RawValue = serde_json::from_slice(record.bytes)?;
+                let object: &RawValue = quick::from_slice(record.bytes)?;
                 if let Some(messages) = (self.dialect.list_in)(object) {
                     let list = List { messages, wrapper: Some(object), place: record.place };
                     return self.list(&list);
@@ -100,7 +101,7 @@ impl MessageLists {
                 Err(no_message())
             }
             _ => {
-                serde_json::from_slice::<IgnoredAny>(record.bytes)?;
+                quick::from_slice::<IgnoredAny>(record.bytes)?;
                 Err(no_message())
             }
         }
@@ -340,7 +341,7 @@ pub(crate) fn id_hash(id: &str) -> u64 {
 pub(crate) fn arguments(raw: Option<&RawValue>) -> Option<Cow<'_, str>> {
     let raw = raw?;
     match text(raw) {
-        Some(inner) if serde_json::from_str::<IgnoredAny>(&inner).is_ok() => Some(inner),
+        Some(inner) if quick::from_str::<IgnoredAny>(&inner).is_ok() => Some(inner),
         _ => Some(Cow::Borrowed(raw.get())),
     }
 }

@@ -17,6 +17,7 @@ use super::raw::{Entries, is_true, label, number, raw_fields, read};
 use super::span_record::{Found, Zone, assembler, instant, unwrapped};
 use super::{Format, Probe, Reader, Refusal};
 use crate::ingest::assemble::spans::{Head, SpanClass};
+use crate::ingest::quick;
 use crate::model::{Score, ScoreValue, Stamp};
 
 /// Traces of MLflow.
@@ -32,13 +33,16 @@ pub const MLFLOW: Format = Format {
 };
 
 fn detect(probe: &Probe<'_>) -> bool {
+    let (whole, answer) = (probe.any_has(&["info", "data"]), probe.any_has(&["traces"]));
+    if !whole && !answer {
+        return false;
+    }
     let holds = |part: &[u8]| {
         probe.records.iter().any(|record| memchr::memmem::find(record, part).is_some())
     };
-    let ids = holds(b"\"trace_id\"") || holds(b"\"request_id\"");
-    let marks = holds(b"\"mlflow.") || holds(b"\"trace_location\"") || holds(b"\"tr-");
-    (probe.any_has(&["info", "data"]) && ids && marks)
-        || (probe.any_has(&["traces"]) && ids && marks && holds(b"\"info\""))
+    (holds(b"\"trace_id\"") || holds(b"\"request_id\""))
+        && (holds(b"\"mlflow.") || holds(b"\"trace_location\"") || holds(b"\"tr-"))
+        && (whole || holds(b"\"info\""))
 }
 
 raw_fields! {
@@ -100,7 +104,7 @@ raw_fields! {
 }
 
 fn read_record(text: &str, found: &mut Found) -> Result<(), Refusal> {
-    let wire: Wire<'_> = serde_json::from_str(text)?;
+    let wire: Wire<'_> = quick::from_str(text)?;
     match wire.traces.and_then(read::<Vec<&RawValue>>) {
         Some(traces) => {
             for inner in traces {
@@ -131,7 +135,7 @@ fn trace(wire: &Wire<'_>, found: &mut Found) -> Result<(), Refusal> {
     };
     let data = wire.data.map(unwrapped);
     let data: Data<'_> =
-        data.as_deref().and_then(|data| serde_json::from_str(data).ok()).unwrap_or_default();
+        data.as_deref().and_then(|data| quick::from_str(data).ok()).unwrap_or_default();
     for inner in data.spans.and_then(read::<Vec<&RawValue>>).unwrap_or_default() {
         match read::<WireSpan<'_>>(inner) {
             Some(wire) => span(&run, inner.get(), &wire, found),
@@ -206,7 +210,7 @@ fn score(value: &str) -> ScoreValue<'static> {
 }
 
 fn cost(json: &str) -> Option<f64> {
-    let cost: Cost<'_> = serde_json::from_str(json).ok()?;
+    let cost: Cost<'_> = quick::from_str(json).ok()?;
     cost.total.and_then(number).filter(|cost| cost.is_finite() && *cost >= 0.0)
 }
 
@@ -264,7 +268,7 @@ fn unpacked(raw: &RawValue) -> Cow<'_, str> {
     let json = raw.get();
     if json.starts_with('"')
         && let Ok(inner) = serde_json::from_str::<String>(json)
-        && serde_json::from_str::<serde::de::IgnoredAny>(&inner).is_ok()
+        && quick::from_str::<serde::de::IgnoredAny>(&inner).is_ok()
     {
         return Cow::Owned(inner);
     }

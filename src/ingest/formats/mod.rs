@@ -65,9 +65,10 @@ use std::path::Path;
 
 use super::scan::top_keys;
 use crate::config::ReadOptions;
+use crate::ingest::quick;
 use crate::model::{Issue, Place, Severity, Tags, Trajectory, marked_float};
 
-pub use detect::{Unclaimed, by_name, detect};
+pub use detect::{Unclaimed, by_name, detect, detect_knowing};
 use message_list::Family;
 
 /// Whether the second of two records in a row repeats the messages of the first.
@@ -182,7 +183,20 @@ impl<'p> Probe<'p> {
     /// A probe of the first records of a file.
     #[must_use]
     pub fn new(path: &'p Path, records: Vec<&'p [u8]>, in_array: bool) -> Self {
-        let keys = records.iter().map(|record| top_keys(record)).collect();
+        Self::knowing(path, records, in_array, None)
+    }
+
+    /// The same where the keys of the first record are known.
+    #[must_use]
+    pub(super) fn knowing(
+        path: &'p Path,
+        records: Vec<&'p [u8]>,
+        in_array: bool,
+        first: Option<Vec<String>>,
+    ) -> Self {
+        let known = usize::from(first.is_some());
+        let others = records.iter().skip(known).map(|record| top_keys(record));
+        let keys = first.into_iter().chain(others).collect();
         Self {
             path,
             records,
@@ -350,7 +364,7 @@ pub struct Row<'r> {
 /// The members of a record that is an object, each value as the text of a cell: strings without
 /// quotes, null as nothing, arrays and objects as JSON text.
 pub(super) fn entries(bytes: &[u8]) -> Result<Tags<'_>, Refusal> {
-    let members: raw::Entries<'_> = serde_json::from_slice(bytes)?;
+    let members: raw::Entries<'_> = quick::from_slice(bytes)?;
     Ok(members
         .0
         .into_iter()

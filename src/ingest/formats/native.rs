@@ -222,7 +222,7 @@ fn raw_steps<'r>(record: &Record<'r>) -> Result<Vec<Attempt<'r>>, Refusal> {
 /// A missing type reads as an empty one.
 #[must_use]
 pub fn step_as_read(text: &str) -> Option<Attempt<'_>> {
-    let mut step: WireStep<'_> = serde_json::from_str(text).ok()?;
+    let mut step: WireStep<'_> = quick::from_str(text).ok()?;
     if step.kind.is_absent() {
         step.kind = Scalar::Text(Cow::Borrowed(""));
     }
@@ -234,7 +234,7 @@ pub fn step_as_read(text: &str) -> Option<Attempt<'_>> {
 
 /// The run that a native run without its `steps` says; `None` where that cannot be read.
 pub(super) fn head_as_read(text: &str) -> Option<Trajectory<'_>> {
-    let mut wire: WireRun<'_> = serde_json::from_str(text).ok()?;
+    let mut wire: WireRun<'_> = quick::from_str(text).ok()?;
     wire.steps = Some(Steps(Ok(Vec::new())));
     wire.into_trajectory(Place::default()).ok()
 }
@@ -423,6 +423,6 @@ fn nested_texts(step: Option<&str>) -> Vec<&serde_json::value::RawValue> {
         #[serde(borrow, default)]
         attempts: Vec<&'a serde_json::value::RawValue>,
     }
-    step.and_then(|step| serde_json::from_str::<Nest<'_>>(step).ok())
+    step.and_then(|step| quick::from_str::<Nest<'_>>(step).ok())
         .map_or_else(Vec::new, |nest| nest.attempts)
 }

@@ -16,6 +16,7 @@ use super::raw::{Entries, label, number, quoted, raw_fields, read, text};
 use super::span_record::{Found, Zone, assembler, instant};
 use super::{Format, Probe, Reader, Refusal};
 use crate::ingest::assemble::spans::{Head, SpanClass, SpanStatus};
+use crate::ingest::quick;
 use crate::model::{ErrorInfo, ErrorOrigin, Tokens};
 
 /// Traces as the OpenAI Agents SDK exports them.
@@ -85,7 +86,7 @@ raw_fields! {
 }
 
 fn read_record(json: &str, found: &mut Found) -> Result<(), Refusal> {
-    let wire: Wire<'_> = serde_json::from_str(json)?;
+    let wire: Wire<'_> = quick::from_str(json)?;
     if wire.object.is_none()
         && let Some(batch) = wire.data.and_then(read::<Vec<&RawValue>>)
     {

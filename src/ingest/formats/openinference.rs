@@ -13,6 +13,7 @@ use super::raw::{Entries, raw_fields, read};
 use super::span_record::{Found, Zone, assembler, dotted, instant};
 use super::{Format, Probe, Reader, Refusal};
 use crate::ingest::assemble::spans::SpanClass;
+use crate::ingest::quick;
 
 /// Span lists of Phoenix and of OpenTelemetry's console exporter.
 pub const OPENINFERENCE: Format = Format {
@@ -42,9 +43,9 @@ fn detect(probe: &Probe<'_>) -> bool {
 fn read_record(text: &str, found: &mut Found) -> Result<(), Refusal> {
     let mut lists: Vec<&RawValue> = Vec::new();
     if text.trim_start().starts_with('[') {
-        lists.push(serde_json::from_str(text)?);
+        lists.push(quick::from_str(text)?);
     } else {
-        let fields: Entries<'_> = serde_json::from_str(text)?;
+        let fields: Entries<'_> = quick::from_str(text)?;
         let is_span = fields.0.iter().any(|(key, _)| key.starts_with("context"));
         if is_span {
             span(text, &fields, found);

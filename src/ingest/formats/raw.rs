@@ -11,6 +11,7 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
+use crate::ingest::quick;
 use crate::model::{Stamp, unmarked};
 
 /// An object key; borrowed unless it holds escapes.
@@ -91,7 +92,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Entries<'a> {
 
 /// Decodes a value as `T`; `None` where it has another shape.
 pub(crate) fn read<'a, T: Deserialize<'a>>(raw: &'a RawValue) -> Option<T> {
-    serde_json::from_str(raw.get()).ok()
+    quick::from_str(raw.get()).ok()
 }
 
 /// The text of a JSON string; `None` for any other value. A string that cannot be decoded (a
@@ -192,7 +193,7 @@ pub(crate) fn object(members: &[(&str, Option<&str>)]) -> String {
 
 /// JSON text as it is, any other text as a JSON string.
 pub(crate) fn as_json(text: &str) -> Cow<'_, str> {
-    match serde_json::from_str::<IgnoredAny>(text) {
+    match quick::from_str::<IgnoredAny>(text) {
         Ok(_) => Cow::Borrowed(text),
         Err(_) => Cow::Owned(quoted(text)),
     }

@@ -15,6 +15,7 @@ use super::raw::{Entries, label, read};
 use super::{Assembler, Fate, Parsed, Record, Refusal};
 use crate::config::ReadOptions;
 use crate::ingest::assemble::spans::{Head, Span, Spans};
+use crate::ingest::quick;
 use crate::model::{Place, Severity, Stamp};
 
 /// Reads the spans of one record's text. What is found counts only if the whole record is read.
@@ -185,7 +186,7 @@ pub(super) fn unwrapped(raw: &RawValue) -> Cow<'_, str> {
         let Ok(mut inner) = serde_json::from_str::<String>(&json) else { break };
         let trimmed = inner.trim();
         let nested = trimmed.starts_with(['{', '[', '"']);
-        if !nested || serde_json::from_str::<IgnoredAny>(trimmed).is_err() {
+        if !nested || quick::from_str::<IgnoredAny>(trimmed).is_err() {
             break;
         }
         if trimmed.len() < inner.len() {

@@ -16,6 +16,7 @@ use super::raw::{amount, label, object, quoted, raw_fields, read, text};
 use super::transcript::{Answer, Call, Transcript, Turn};
 use super::{Format, Parsed, Probe, Reader, Record, Refusal};
 use crate::config::ReadOptions;
+use crate::ingest::quick;
 use crate::model::{EndRule, ErrorInfo, ErrorOrigin, Final, Issue, Tokens, Trajectory};
 
 /// Trajectories of SWE-agent.
@@ -97,7 +98,7 @@ raw_fields! {
 }
 
 fn read_run<'r>(record: &Record<'r>, options: &ReadOptions) -> Result<Parsed<'r>, Refusal> {
-    let run: Run<'r> = serde_json::from_slice(record.bytes)?;
+    let run: Run<'r> = quick::from_slice(record.bytes)?;
     let tries: Vec<Run<'r>> = run.attempts.and_then(read).unwrap_or_default();
     if run.trajectory.is_none() && run.history.is_none() && tries.is_empty() {
         let why = "the record has no `trajectory`, `history` or `attempts`";
@@ -192,7 +193,7 @@ fn tokens(stats: &Stats<'_>) -> Option<Tokens> {
 /// The model of a replay config, which is an object or JSON inside a string.
 fn model(raw: &RawValue) -> Option<String> {
     let inner = text(raw);
-    let replay: Replay<'_> = serde_json::from_str(inner.as_deref().unwrap_or(raw.get())).ok()?;
+    let replay: Replay<'_> = quick::from_str(inner.as_deref().unwrap_or(raw.get())).ok()?;
     let agent = read::<Agent<'_>>(replay.agent?)?;
     let model = read::<Model<'_>>(agent.model?)?;
     model.name.or(model.model_name).and_then(label).map(Cow::into_owned)
@@ -204,7 +205,7 @@ fn one_try<'r>(
     transcript: &mut Transcript<'r>,
 ) -> Result<Option<Cow<'r, str>>, Refusal> {
     if let Some(raw) = run.trajectory {
-        let steps: Vec<Step<'r>> = serde_json::from_str(raw.get()).map_err(|error| {
+        let steps: Vec<Step<'r>> = quick::from_str(raw.get()).map_err(|error| {
             Refusal::of("unreadable_trajectory", format!("trajectory: {error}"))
         })?;
         // An empty list beside a history says that the history is all there is.
@@ -213,7 +214,7 @@ fn one_try<'r>(
         }
     }
     let Some(raw) = run.history else { return Ok(None) };
-    let messages: Vec<Message<'r>> = serde_json::from_str(raw.get())
+    let messages: Vec<Message<'r>> = quick::from_str(raw.get())
         .map_err(|error| Refusal::of("unreadable_history", format!("history: {error}")))?;
     Ok(history(&messages, transcript))
 }

@@ -19,6 +19,7 @@ use super::raw::{
 };
 use super::{Format, Parsed, Probe, Reader, Record, Refusal};
 use crate::config::ReadOptions;
+use crate::ingest::quick;
 use crate::model::{
     Attempt, ErrorInfo, ErrorOrigin, Final, Issue, Place, Score, ScoreValue, Trajectory, input_hash,
 };
@@ -63,13 +64,13 @@ raw_fields! {
 }
 
 fn read_run<'r>(record: &Record<'r>, options: &ReadOptions) -> Result<Parsed<'r>, Refusal> {
-    let run: Run<'r> = serde_json::from_slice(record.bytes)?;
+    let run: Run<'r> = quick::from_slice(record.bytes)?;
     if run.traj.is_none() && run.reward.is_none() {
         return Err(Refusal::of("not_a_run", "the record has neither traj nor reward"));
     }
     let messages: Vec<Message<'r>> = match run.traj {
         None => Vec::new(),
-        Some(traj) => serde_json::from_str(traj.get())
+        Some(traj) => quick::from_str(traj.get())
             .map_err(|error| Refusal::of("unreadable_traj", format!("traj: {error}")))?,
     };
     let mut issues = Vec::new();
@@ -149,7 +150,7 @@ fn attempts<'r>(
             attempts.push(model_turn(message.content, options));
             let calls: Vec<Call<'r>> = match message.tool_calls {
                 None => Vec::new(),
-                Some(calls) => serde_json::from_str(calls.get())
+                Some(calls) => quick::from_str(calls.get())
                     .map_err(|e| Refusal::of("unreadable_step", format!("tool_calls: {e}")))?,
             };
             if !calls.is_empty() {
@@ -227,7 +228,7 @@ fn tool_call<'r>(call: &Call<'r>, id: Option<Cow<'r, str>>, options: &ReadOption
 /// The JSON that a string of arguments holds; the string itself where it holds none.
 fn decoded(arguments: &RawValue) -> Cow<'_, str> {
     match text(arguments) {
-        Some(inner) if serde_json::from_str::<serde::de::IgnoredAny>(&inner).is_ok() => inner,
+        Some(inner) if quick::from_str::<serde::de::IgnoredAny>(&inner).is_ok() => inner,
         _ => Cow::Borrowed(arguments.get()),
     }
 }

@@ -19,6 +19,7 @@ use super::raw::{amount, label, number, object, offset_in, quoted, raw_fields, s
 use super::{Assembler, Fate, Format, Parsed, Probe, Reader, Record, Refusal};
 use crate::config::ReadOptions;
 use crate::ingest::assemble::tally::Tally;
+use crate::ingest::quick;
 use crate::model::{Final, Issue, Place, Severity, Tokens, Trajectory};
 
 /// Results of Terminal-Bench.
@@ -86,7 +87,7 @@ impl TerminalBench {
         run: Option<&str>,
         path: &Path,
     ) -> Result<Option<bool>, Refusal> {
-        let trial: Trial<'_> = serde_json::from_slice(raw)?;
+        let trial: Trial<'_> = quick::from_slice(raw)?;
         if trial.task_id.is_none() && trial.trial_name.is_none() {
             let message = "the entry has neither `task_id` nor `trial_name`";
             return Err(Refusal::of("not_a_trial", message));
@@ -159,7 +160,7 @@ impl TerminalBench {
     }
 
     fn results(&mut self, record: &Record<'_>, root: &Root<'_>, results: &RawValue) -> Fate {
-        let trials: Vec<&RawValue> = match serde_json::from_str(results.get()) {
+        let trials: Vec<&RawValue> = match quick::from_str(results.get()) {
             Ok(trials) => trials,
             Err(error) => {
                 let message = format!("results: {error}");
@@ -228,7 +229,7 @@ fn tokens(trial: &Trial<'_>) -> Option<Tokens> {
 
 impl Assembler for TerminalBench {
     fn push(&mut self, record: &Record<'_>) -> Fate {
-        let root: Root<'_> = match serde_json::from_slice(record.bytes) {
+        let root: Root<'_> = match quick::from_slice(record.bytes) {
             Ok(root) => root,
             Err(error) => return Fate::Refused(error.into()),
         };

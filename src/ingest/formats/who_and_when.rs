@@ -14,6 +14,7 @@ use super::native::fields::Scalar;
 use super::raw::{label, object, raw_fields, read, text};
 use super::{Format, Parsed, Reader, Record, Refusal};
 use crate::config::ReadOptions;
+use crate::ingest::quick;
 use crate::model::{Attempt, Final, Issue, Trajectory};
 
 /// The format of Who&When's labelled logs.
@@ -43,10 +44,10 @@ raw_fields! {
 }
 
 fn read_run<'r>(record: &Record<'r>, options: &ReadOptions) -> Result<Parsed<'r>, Refusal> {
-    let run: Run<'r> = serde_json::from_slice(record.bytes)?;
+    let run: Run<'r> = quick::from_slice(record.bytes)?;
     let history: Vec<&'r RawValue> = match run.history {
         None => return Err(Refusal::of("not_a_run", "the record has no history")),
-        Some(history) => serde_json::from_str(history.get())
+        Some(history) => quick::from_str(history.get())
             .map_err(|error| Refusal::of("unreadable_history", format!("history: {error}")))?,
     };
     let mut issues = Vec::new();

@@ -13,7 +13,7 @@ use super::super::archive::member;
 use super::super::feed::Feed;
 use super::super::formats::sidecars::{SIDECAR_LIMIT, Sidecar, joins, task_named, task_said};
 use super::super::formats::{Format, Parsed, Reader, harbor};
-use super::super::read::{BLOCK, Session, Visitor};
+use super::super::read::{BLOCK, Begun, Session, Visitor};
 use super::super::source::{self, Stream};
 use super::super::split::{Framing, Span, Splitter};
 use super::super::{FileTally, LeftOut, ReadError};
@@ -266,7 +266,8 @@ impl<'s, V: Visitor> Session<'s, V> {
             }
         };
         let framing = Framing::of(feed.bytes());
-        self.records(feed, framing, file.format, &file.path, (file.file, None, None))
+        let begun = Begun { file: file.file, ..Begun::default() };
+        self.records(feed, framing, file.format, &file.path, begun)
     }
 
     /// Takes back the account of a file that gives no runs after all.

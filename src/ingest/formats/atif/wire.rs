@@ -11,6 +11,7 @@ use super::super::{Record, Refusal};
 use super::own;
 use super::step::{Step, WireStep, add_step};
 use crate::ingest::assemble::tally::Tally;
+use crate::ingest::quick;
 use crate::model::{Final, Place, Severity, Tokens, Trajectory};
 
 raw_fields! {
@@ -115,7 +116,7 @@ pub(super) fn owned(raw: Option<&RawValue>) -> Option<String> {
 
 /// Reads one record.
 pub(super) fn read(record: &Record<'_>, tally: &mut Tally) -> Result<Vec<Document>, Refusal> {
-    let wire: Wire<'_> = serde_json::from_slice(record.bytes)?;
+    let wire: Wire<'_> = quick::from_slice(record.bytes)?;
     document(&wire, record, tally, 0).map(|document| vec![document])
 }
 
@@ -129,7 +130,7 @@ fn document(
     depth: usize,
 ) -> Result<Document, Refusal> {
     let raw = wire.steps.ok_or_else(|| Refusal::of("not_a_run", "the record has no `steps`"))?;
-    let steps: Vec<WireStep<'_>> = serde_json::from_str(raw.get())
+    let steps: Vec<WireStep<'_>> = quick::from_str(raw.get())
         .map_err(|error| Refusal::of("unreadable_steps", format!("steps: {error}")))?;
     let agent = wire.agent.and_then(value::<Agent<'_>>).unwrap_or_default();
     let extra = agent.extra.and_then(value::<AgentExtra<'_>>).unwrap_or_default();

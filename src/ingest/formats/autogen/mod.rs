@@ -21,6 +21,7 @@ use super::transcript::{Answer, Call, Transcript, Turn};
 use super::{Format, Probe, Reader};
 use crate::config::ReadOptions;
 use crate::ingest::assemble::main_model;
+use crate::ingest::quick;
 use crate::model::{ErrorOrigin, Issue, Stamp, Tokens, Trajectory};
 use wire::{Holder, Message, Recorded, Usage};
 
@@ -56,7 +57,7 @@ const CORE: [&str; 4] =
 
 /// Whether these bytes are a message that only AutoGen writes.
 fn claims(bytes: &[u8]) -> bool {
-    let Ok(raw) = serde_json::from_slice::<&RawValue>(bytes) else { return false };
+    let Ok(raw) = quick::from_slice::<&RawValue>(bytes) else { return false };
     if let Some(recorded) = wire::recorded(raw) {
         let mode = recorded.mode.and_then(text);
         return mode.is_some_and(|mode| mode == "create" || mode == "create_stream");

@@ -17,6 +17,7 @@ use std::path::Path;
 use super::{Assembler, Fate, Format, Parsed, Probe, Reader, Record, Refusal};
 use crate::config::ReadOptions;
 use crate::ingest::assemble::tally::Tally;
+use crate::ingest::quick;
 use crate::model::{Severity, Stamp, Time, input_hash};
 use branches::Branches;
 use call::{Call, ToolResult};
@@ -97,7 +98,7 @@ impl ClaudeCode {
         if record.bytes.trim_ascii_start().first() != Some(&b'{') {
             return Err(Refusal::of("not_an_object", "the line is no JSON object"));
         }
-        let line: Line<'_> = serde_json::from_slice(record.bytes)?;
+        let line: Line<'_> = quick::from_slice(record.bytes)?;
         let Some(kind) = text(line.kind) else {
             return Err(Refusal::of("line_without_type", "the line has no `type`"));
         };

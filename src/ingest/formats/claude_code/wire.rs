@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use crate::ingest::quick;
 use crate::model::{Tokens, input_hash};
 
 type Raw<'a> = Option<&'a RawValue>;
@@ -102,7 +103,7 @@ pub(in crate::ingest::formats) fn text(raw: Raw<'_>) -> Option<String> {
     #[derive(Deserialize)]
     struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
     let raw = raw?.get();
-    let text: Text<'_> = raw.starts_with('"').then(|| serde_json::from_str(raw).ok()).flatten()?;
+    let text: Text<'_> = raw.starts_with('"').then(|| quick::from_str(raw).ok()).flatten()?;
     (!text.0.is_empty()).then(|| text.0.into_owned())
 }
 
@@ -120,7 +121,7 @@ pub(in crate::ingest::formats) fn number(raw: Raw<'_>) -> Option<f64> {
 /// An object as this struct; `None` where the value is no object or does not fit.
 pub(in crate::ingest::formats) fn object<'a, T: Deserialize<'a>>(raw: Raw<'a>) -> Option<T> {
     let raw = raw?.get();
-    raw.starts_with('{').then(|| serde_json::from_str(raw).ok()).flatten()
+    raw.starts_with('{').then(|| quick::from_str(raw).ok()).flatten()
 }
 
 /// The hash of a call's input.
@@ -161,7 +162,7 @@ pub(in crate::ingest::formats) fn blocks(content: Raw<'_>) -> (Vec<Block<'_>>, u
         };
         return (vec![text], 0);
     }
-    let elements: Vec<&RawValue> = serde_json::from_str(content.get()).unwrap_or_default();
+    let elements: Vec<&RawValue> = quick::from_str(content.get()).unwrap_or_default();
     let total = elements.len() as u64;
     let blocks: Vec<_> =
         elements.into_iter().filter_map(|element| object::<Block<'_>>(Some(element))).collect();

@@ -20,6 +20,7 @@ use super::raw::{is_true, quoted, raw_fields, read};
 use super::{Assembler, Fate, Format, Parsed, Probe, Reader, Record, Refusal};
 use crate::config::ReadOptions;
 use crate::ingest::assemble::tally::Tally;
+use crate::ingest::quick;
 use crate::model::{ErrorInfo, ErrorOrigin, Place, Severity};
 use session::{Ended, Session};
 
@@ -113,7 +114,7 @@ impl ClaudeStream {
                 "the line is no JSON object but text that was printed between the messages";
             return Err(Refusal::of("not_an_object", reason));
         }
-        let line: Line<'_> = serde_json::from_slice(record.bytes)?;
+        let line: Line<'_> = quick::from_slice(record.bytes)?;
         let Some(kind) = word(line.kind) else {
             return Err(Refusal::of("line_without_type", "the line has no `type`"));
         };

@@ -18,6 +18,7 @@ use super::raw::{self, read};
 use super::{Assembler, Fate, Format, Parsed, Probe, Reader, Record, Refusal};
 use crate::config::ReadOptions;
 use crate::ingest::assemble::tally::Tally;
+use crate::ingest::quick;
 use crate::model::{Place, Severity, Tokens};
 use wire::{Line, Meta, Payload};
 
@@ -40,7 +41,7 @@ fn detect(probe: &Probe<'_>) -> bool {
         ["session_meta", "response_item", "event_msg", "turn_context", "compacted"];
     probe.any_has(&["type", "payload"])
         && probe.records.iter().any(|record| {
-            let line: Option<Line<'_>> = serde_json::from_slice(record).ok();
+            let line: Option<Line<'_>> = quick::from_slice(record).ok();
             let kind = line.and_then(|line| word(line.kind));
             kind.is_some_and(|kind| TYPES.contains(&kind.as_str()))
         })
@@ -120,7 +121,7 @@ impl Codex {
         if record.bytes.trim_ascii_start().first() != Some(&b'{') {
             return Err(Refusal::of("not_an_object", "the line is no JSON object"));
         }
-        let line: Line<'_> = serde_json::from_slice(record.bytes)?;
+        let line: Line<'_> = quick::from_slice(record.bytes)?;
         let Some(kind) = word(line.kind) else {
             return Err(Refusal::of("line_without_type", "the line has no `type`"));
         };

@@ -12,6 +12,7 @@ use serde_json::value::RawValue;
 use super::super::agent_log::message;
 use super::super::evidence::{exception_class, exit_error, flagged_error};
 use super::super::raw::{number, raw_fields, read, text};
+use crate::ingest::quick;
 use crate::model::{ErrorInfo, ErrorOrigin};
 
 raw_fields! {
@@ -54,7 +55,7 @@ pub(super) fn told(output: &RawValue) -> Told {
 
 /// What an object tells; `None` where it is none of Codex's.
 fn structured(json: &str) -> Option<Told> {
-    let found: Structured<'_> = serde_json::from_str(json).ok()?;
+    let found: Structured<'_> = quick::from_str(json).ok()?;
     let said = || {
         let content = found.output.or(found.content)?;
         match content.get().trim().starts_with('[') {

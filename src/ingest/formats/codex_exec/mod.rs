@@ -20,6 +20,7 @@ use super::raw::{quoted, raw_fields, read};
 use super::{Assembler, Fate, Format, Parsed, Probe, Reader, Record, Refusal};
 use crate::config::ReadOptions;
 use crate::ingest::assemble::tally::Tally;
+use crate::ingest::quick;
 use crate::model::{EndRule, Place, Severity, Tokens, Trajectory};
 use item::{Item, Said, call, outcome};
 
@@ -54,7 +55,7 @@ fn detect(probe: &Probe<'_>) -> bool {
     shapes.iter().any(|keys| probe.any_has(keys))
         && probe.records.iter().any(|record| {
             // The type stands in front; a line that long is an item's and begins like any other.
-            let line: Option<Line<'_>> = serde_json::from_slice(record).ok();
+            let line: Option<Line<'_>> = quick::from_slice(record).ok();
             let kind = line.and_then(|line| word(line.kind));
             kind.is_some_and(|kind| TYPES.contains(&kind.as_str()))
         })
@@ -164,7 +165,7 @@ impl CodexExec {
         if record.bytes.trim_ascii_start().first() != Some(&b'{') {
             return Err(Refusal::of("not_an_object", "the line is no JSON object"));
         }
-        let line: Line<'_> = serde_json::from_slice(record.bytes)?;
+        let line: Line<'_> = quick::from_slice(record.bytes)?;
         let Some(kind) = word(line.kind) else {
             return Err(Refusal::of("line_without_type", "the line has no `type`"));
         };

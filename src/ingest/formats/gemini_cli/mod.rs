@@ -17,6 +17,7 @@ use super::raw::{raw_fields, read};
 use super::{Assembler, Fate, Format, Parsed, Probe, Reader, Record, Refusal};
 use crate::config::ReadOptions;
 use crate::ingest::assemble::tally::Tally;
+use crate::ingest::quick;
 use crate::model::{Place, Severity};
 use message::Message;
 use stream::Events;
@@ -71,7 +72,7 @@ fn detect(probe: &Probe<'_>) -> bool {
     ];
     let is = |kind: &str| {
         probe.records.iter().any(|record| {
-            let line: Option<Line<'_>> = serde_json::from_slice(record).ok();
+            let line: Option<Line<'_>> = quick::from_slice(record).ok();
             line.and_then(|line| word(line.kind)).as_deref() == Some(kind)
         })
     };
@@ -162,7 +163,7 @@ impl GeminiCli {
         if record.bytes.trim_ascii_start().first() != Some(&b'{') {
             return Err(Refusal::of("not_an_object", "the record is no JSON object"));
         }
-        let line: Line<'_> = serde_json::from_slice(record.bytes)?;
+        let line: Line<'_> = quick::from_slice(record.bytes)?;
         let id = word(line.session).or_else(|| word(line.stream_session));
         let kind = word(line.kind);
         if kind.is_none() && id.is_some() {

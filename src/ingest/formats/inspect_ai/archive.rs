@@ -15,6 +15,7 @@ use super::log::Log;
 use super::{sample, wire};
 use crate::config::ReadOptions;
 use crate::ingest::formats::{MEMBER_LIMIT, Parsed, Refusal};
+use crate::ingest::quick;
 use crate::model::{Issue, Place};
 
 /// The least bytes of the header that stands before a member's data.
@@ -97,10 +98,10 @@ fn read_bounded(
         },
         None => b"{}".to_vec(),
     };
-    let mut wire: wire::Log<'_> = serde_json::from_slice(&head).unwrap_or_default();
+    let mut wire: wire::Log<'_> = quick::from_slice(&head).unwrap_or_default();
     if header.is_none() {
         // Without a header the log was never closed, whatever else the journal says.
-        wire.status = serde_json::from_str::<&RawValue>("\"started\"").ok();
+        wire.status = quick::from_str::<&RawValue>("\"started\"").ok();
     }
     let log = Log::new(&wire);
 
@@ -112,7 +113,7 @@ fn read_bounded(
             Kind::Other => continue,
             Kind::Sample => {
                 members.get(index, bound).and_then(parse_member_at).and_then(|(place, bytes)| {
-                    let run = serde_json::from_slice::<wire::Sample<'_>>(&bytes)
+                    let run = quick::from_slice::<wire::Sample<'_>>(&bytes)
                         .map_err(|error| Refusal::of("unreadable_sample", error.to_string()))
                         .and_then(|wire| sample::run(&log, &wire, None, place, options, &mut seen))
                         .map_err(|why| (place, why))?;
@@ -217,7 +218,7 @@ fn parse_member_at((place, bytes): (Place, Vec<u8>)) -> Member {
 
 /// Makes sure that a member is one sound JSON value, so that its parts can be decoded late.
 fn parse_member(bytes: Vec<u8>) -> Result<Vec<u8>, Refusal> {
-    match serde_json::from_slice::<&RawValue>(&bytes) {
+    match quick::from_slice::<&RawValue>(&bytes) {
         Ok(_) => Ok(bytes),
         Err(error) => crate::ingest::repair::repair(&bytes).map_err(|_| error.into()),
     }

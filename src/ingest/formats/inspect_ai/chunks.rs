@@ -13,6 +13,7 @@ use super::sample::{self, Seen};
 use super::wire;
 use crate::config::ReadOptions;
 use crate::ingest::formats::{Parsed, Refusal};
+use crate::ingest::quick;
 use crate::model::Place;
 
 /// The members that hold the parts of one sample.
@@ -49,7 +50,7 @@ pub(super) fn read(
         let message = format!("the sample is kept in parts, and {why}; convert the log to .json");
         (place, Refusal::of("chunked_sample_unsupported", message))
     };
-    let sample: wire::Sample<'_> = serde_json::from_slice(&bytes)
+    let sample: wire::Sample<'_> = quick::from_slice(&bytes)
         .map_err(|error| (place, Refusal::of("unreadable_sample", error.to_string())))?;
     if parts.events.is_empty() && parts.messages > 0 && sample.events.is_none() {
         return Err(unsupported("has no events"));
@@ -60,7 +61,7 @@ pub(super) fn read(
     let mut next = 0;
     for (start, index) in order {
         let (_, bytes) = member(index)?;
-        let events = serde_json::from_slice::<Vec<serde::de::IgnoredAny>>(&bytes)
+        let events = quick::from_slice::<Vec<serde::de::IgnoredAny>>(&bytes)
             .map_err(|_| unsupported("a part is no list of events"))?;
         if start != next {
             return Err(unsupported("its parts do not follow one another"));
@@ -70,7 +71,7 @@ pub(super) fn read(
     }
     let lists: Vec<&RawValue> = buffers
         .iter()
-        .map(|bytes| serde_json::from_slice(bytes))
+        .map(|bytes| quick::from_slice(bytes))
         .collect::<Result<_, _>>()
         .map_err(|_| unsupported("a part is no JSON"))?;
     let lists = (!lists.is_empty()).then_some(lists.as_slice());

@@ -10,6 +10,7 @@ use super::wire::{Event, Output};
 use crate::config::ReadOptions;
 use crate::ingest::formats::Refusal;
 use crate::ingest::formats::raw::{is_true, label, number, read, stamp, text};
+use crate::ingest::quick;
 use crate::model::{Attempt, ErrorInfo, ErrorOrigin, input_hash};
 
 /// Levels of events inside events that are read; agents within agents stay far below it, and
@@ -71,12 +72,12 @@ pub(super) fn attempts<'a>(
 fn read_list<'a>(list: &'a RawValue, options: &ReadOptions) -> Result<Vec<Read<'a>>, Refusal> {
     let unreadable = |error| Refusal::of("unreadable_step", format!("events: {error}"));
     if !options.raw_attempts {
-        let events: Vec<Event<'a>> = serde_json::from_str(list.get()).map_err(unreadable)?;
+        let events: Vec<Event<'a>> = quick::from_str(list.get()).map_err(unreadable)?;
         return Ok(events.into_iter().map(|event| (event, None)).collect());
     }
-    let raws: Vec<&'a RawValue> = serde_json::from_str(list.get()).map_err(unreadable)?;
+    let raws: Vec<&'a RawValue> = quick::from_str(list.get()).map_err(unreadable)?;
     raws.into_iter()
-        .map(|raw| Ok((serde_json::from_str(raw.get()).map_err(unreadable)?, Some(raw))))
+        .map(|raw| Ok((quick::from_str(raw.get()).map_err(unreadable)?, Some(raw))))
         .collect()
 }
 

@@ -10,6 +10,7 @@ use crate::config::ReadOptions;
 use crate::ingest::formats::Refusal;
 use crate::ingest::formats::calls::{OpenCalls, model_turn};
 use crate::ingest::formats::raw::{label, object, text};
+use crate::ingest::quick;
 use crate::model::{Attempt, ErrorInfo, input_hash};
 
 /// Model turns and tool calls; a tool message without a call (a trimmed log) is a step as well.
@@ -23,7 +24,7 @@ pub(super) fn attempts<'a>(
     seen: &mut Seen,
 ) -> Result<Vec<Attempt<'a>>, Refusal> {
     let unreadable = |error| Refusal::of("unreadable_step", format!("messages: {error}"));
-    let messages: Vec<Message<'a>> = serde_json::from_str(list.get()).map_err(unreadable)?;
+    let messages: Vec<Message<'a>> = quick::from_str(list.get()).map_err(unreadable)?;
     let mut attempts = Vec::new();
     let mut open = OpenCalls::default();
     for message in &messages {
@@ -32,7 +33,7 @@ pub(super) fn attempts<'a>(
                 attempts.push(model_turn(message.content, options));
                 let calls: Vec<Call<'a>> = match message.tool_calls {
                     None => Vec::new(),
-                    Some(calls) => serde_json::from_str(calls.get()).map_err(unreadable)?,
+                    Some(calls) => quick::from_str(calls.get()).map_err(unreadable)?,
                 };
                 if !calls.is_empty() {
                     open.start_message();

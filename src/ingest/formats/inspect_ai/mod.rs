@@ -20,6 +20,7 @@ mod wire;
 use super::raw::offset_in;
 use super::{Format, Parsed, Probe, Reader, Record, Refusal};
 use crate::config::ReadOptions;
+use crate::ingest::quick;
 use crate::model::{Issue, Place};
 
 /// The format of Inspect AI logs, `.json` and `.eval`.
@@ -39,14 +40,14 @@ fn detect(probe: &Probe<'_>) -> bool {
 }
 
 fn read_log<'r>(record: &Record<'r>, options: &ReadOptions) -> Result<Parsed<'r>, Refusal> {
-    let wire: wire::Log<'r> = serde_json::from_slice(record.bytes)?;
+    let wire: wire::Log<'r> = quick::from_slice(record.bytes)?;
     if wire.eval.is_none() {
         return Err(Refusal::of("log_without_eval", "the log has no eval section"));
     }
     let log = log::Log::new(&wire);
     let samples: Vec<&'r serde_json::value::RawValue> = match wire.samples {
         None => Vec::new(),
-        Some(samples) => serde_json::from_str(samples.get())
+        Some(samples) => quick::from_str(samples.get())
             .map_err(|error| Refusal::of("unreadable_samples", format!("samples: {error}")))?,
     };
     let mut parsed = Parsed::default();
@@ -54,7 +55,7 @@ fn read_log<'r>(record: &Record<'r>, options: &ReadOptions) -> Result<Parsed<'r>
     for raw in &samples {
         let place =
             Place { byte: record.place.byte + offset_in(record.bytes, raw), ..record.place };
-        let run = serde_json::from_str::<wire::Sample<'r>>(raw.get())
+        let run = quick::from_str::<wire::Sample<'r>>(raw.get())
             .map_err(|error| Refusal::of("unreadable_sample", error.to_string()))
             .and_then(|wire| sample::run(&log, &wire, None, place, options, &mut seen));
         match run {

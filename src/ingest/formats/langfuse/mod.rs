@@ -17,6 +17,7 @@ use super::raw::{Entries, label, number, read};
 use super::span_record::{Found, Zone, assembler, instant, unwrapped};
 use super::{Format, Probe, Reader, Refusal};
 use crate::ingest::assemble::spans::Head;
+use crate::ingest::quick;
 use crate::model::{Score, ScoreValue, Stamp};
 
 /// Traces of Langfuse.
@@ -80,13 +81,13 @@ impl<'a> Fields<'a> {
 const TRACE_ID: &[&str] = &["traceId", "trace_id"];
 
 fn read_record(text: &str, found: &mut Found) -> Result<(), Refusal> {
-    let raw: &RawValue = serde_json::from_str(text)?;
+    let raw: &RawValue = quick::from_str(text)?;
     let whole: Vec<&RawValue> = match read(raw) {
         Some(list) => list,
         None => vec![raw],
     };
     for raw in whole {
-        let fields: Entries<'_> = serde_json::from_str(raw.get())?;
+        let fields: Entries<'_> = quick::from_str(raw.get())?;
         let fields = Fields(fields);
         match fields.list(&["data"]).filter(|_| fields.get(&["id"]).is_none()) {
             Some(list) => {
@@ -180,7 +181,7 @@ fn head(trace: &Fields<'_>, beside: &Fields<'_>, found: &mut Found) -> Head {
     }
     let metadata = trace.get(&["metadata"]).map(unwrapped);
     let metadata: Entries<'_> =
-        metadata.as_deref().and_then(|json| serde_json::from_str(json).ok()).unwrap_or_default();
+        metadata.as_deref().and_then(|json| quick::from_str(json).ok()).unwrap_or_default();
     for (key, value) in metadata.0 {
         let Some(value) = label(value) else { continue };
         match key.as_ref() {

@@ -12,6 +12,7 @@ use super::super::raw::{label, quoted, raw_fields, read};
 use super::super::span_record::{Found, Zone, dotted, instant, unwrapped};
 use super::{Fields, TRACE_ID, usage};
 use crate::ingest::assemble::spans::{AskedCall, SpanClass, SpanStatus};
+use crate::ingest::quick;
 
 raw_fields! {
     /// What OpenTelemetry's spans keep of themselves in Langfuse.
@@ -36,9 +37,9 @@ pub(super) fn take_of(trace: &str, raw: &RawValue, fields: &Fields<'_>, found: &
     let json_of = |names: &[&str]| fields.get(names).map(unwrapped);
     let metadata = json_of(&["metadata"]);
     let metadata: Metadata<'_> =
-        metadata.as_deref().and_then(|json| serde_json::from_str(json).ok()).unwrap_or_default();
+        metadata.as_deref().and_then(|json| quick::from_str(json).ok()).unwrap_or_default();
     let attributes = metadata.attributes.map(unwrapped);
-    let attributes = attributes.as_deref().and_then(|json| serde_json::from_str(json).ok());
+    let attributes = attributes.as_deref().and_then(|json| quick::from_str(json).ok());
     let (input, output) = (json_of(&["input"]), json_of(&["output"]));
     let model = fields.word(&["model", "providedModelName", "provided_model_name"]);
     let model = model.as_deref().map(quoted);
@@ -125,7 +126,7 @@ fn asked(fields: &Fields<'_>) -> Vec<AskedCall> {
         .enumerate()
         .map(|(at, raw)| {
             let json = unwrapped(raw);
-            let call: Call<'_> = serde_json::from_str(&json).unwrap_or_default();
+            let call: Call<'_> = quick::from_str(&json).unwrap_or_default();
             let name = word(call.name).or_else(|| word(names.get(at).copied()));
             AskedCall { id: word(call.id), name }
         })

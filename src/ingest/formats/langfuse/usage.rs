@@ -10,13 +10,14 @@ use serde_json::value::RawValue;
 use super::super::raw::{Entries, label, number};
 use super::super::span_record::unwrapped;
 use super::Fields;
+use crate::ingest::quick;
 use crate::model::Tokens;
 
 /// Tokens of an observation; the same usage may stand in all three forms, and is read once.
 pub(super) fn tokens(fields: &Fields<'_>) -> Option<Tokens> {
     let map = |names: &[&str]| {
         let json = unwrapped(fields.get(names)?);
-        let entries: Entries<'_> = serde_json::from_str(&json).ok()?;
+        let entries: Entries<'_> = quick::from_str(&json).ok()?;
         let other_unit = |(key, value): &(Cow<'_, str>, &RawValue)| {
             let unit = label(value).unwrap_or(Cow::Borrowed("TOKENS"));
             key == "unit" && !unit.eq_ignore_ascii_case("TOKENS")
@@ -103,7 +104,7 @@ fn legacy(fields: &Fields<'_>) -> Option<Tokens> {
 pub(super) fn cost(fields: &Fields<'_>) -> Option<f64> {
     let details = fields.get(&["costDetails", "cost_details"]).map(unwrapped);
     let details: Entries<'_> =
-        details.as_deref().and_then(|json| serde_json::from_str(json).ok()).unwrap_or_default();
+        details.as_deref().and_then(|json| quick::from_str(json).ok()).unwrap_or_default();
     let total = fields.amount(&["totalCost", "total_cost", "calculatedTotalCost"]);
     let total = total.or_else(|| {
         let (_, value) = details.0.iter().find(|(key, _)| key == "total")?;

@@ -16,6 +16,7 @@ use super::raw::{raw_fields, read};
 use super::span_record::text;
 use super::{Assembler, Fate, Format, Parsed, Probe, Reader, Record, Refusal};
 use crate::ingest::assemble::spans::Spans;
+use crate::ingest::quick;
 use crate::model::Severity;
 
 /// Runs of LangSmith.
@@ -117,13 +118,13 @@ impl LangSmith {
         let json = text(record)?;
         let mut open: Vec<(&RawValue, Rank, usize)> = Vec::new();
         if json.trim_start().starts_with('[') {
-            let list: Vec<&RawValue> = serde_json::from_str(json)?;
+            let list: Vec<&RawValue> = quick::from_str(json)?;
             open.extend(list.into_iter().map(|row| (row, Rank::Whole, 0)));
         } else {
-            let batch: Batch<'_> = serde_json::from_str(json)?;
+            let batch: Batch<'_> = quick::from_str(json)?;
             let is_row = batch.run_type.is_some() || batch.id.is_some() || batch.trace_id.is_some();
             if is_row {
-                open.push((serde_json::from_str(json)?, Rank::Whole, 0));
+                open.push((quick::from_str(json)?, Rank::Whole, 0));
             }
             for (list, rank) in
                 [(batch.post, Rank::Post), (batch.patch, Rank::Patch), (batch.runs, Rank::Whole)]

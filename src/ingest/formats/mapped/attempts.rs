@@ -14,6 +14,7 @@ use super::super::kept;
 use super::event::{Event, Pair};
 use crate::config::mapping::Class;
 use crate::ingest::assemble::tally::Tally;
+use crate::ingest::quick;
 use crate::model::{Attempt, Place, Severity};
 
 /// Where an attempt stands.
@@ -360,7 +361,7 @@ impl Attempts {
 
     fn keep_raw(&mut self, at: usize, record: Option<&str>) {
         let Some(record) = record else { return };
-        let Ok(members) = serde_json::from_str::<BTreeMap<String, &RawValue>>(record) else {
+        let Ok(members) = quick::from_str::<BTreeMap<String, &RawValue>>(record) else {
             return;
         };
         let kept = self.raw.entry(at).or_default();

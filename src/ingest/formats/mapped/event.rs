@@ -11,6 +11,7 @@ use super::super::native::fields::ErrorField;
 use super::extract::Slots;
 use super::values::{self, duration, find, number, stamp};
 use crate::config::mapping::{Class, Fields, Mapping, Origin, RunField, Source, StepField};
+use crate::ingest::quick;
 use crate::model::{
     Attempt, ErrorInfo, Issue, Place, Score, ScoreValue, Stamp, Tokens, input_hash,
 };
@@ -367,7 +368,7 @@ impl<'a> Reading<'_, 'a> {
         if let Some((found, _)) = fields.of_step(StepField::Error).and_then(|s| find(s, self.slots))
         {
             let read: Option<ErrorField<'_>> = match found.raw() {
-                Some(raw) => serde_json::from_str(raw.get()).ok(),
+                Some(raw) => quick::from_str(raw.get()).ok(),
                 None => None,
             };
             error = match read {

@@ -14,6 +14,7 @@ use serde_json::value::RawValue;
 
 use super::super::raw::{Key, label, text};
 use crate::config::mapping::{Slot, Tree};
+use crate::ingest::quick;
 use crate::model::marked_float;
 
 /// A value that a path led to; never null, never an empty text.
@@ -104,7 +105,7 @@ pub(super) fn extract<'a>(tree: &Tree, json: &'a [u8]) -> Result<Values<'a>, ser
 
 /// The elements of a list; none where it is no list.
 pub(super) fn elements(list: &RawValue) -> Vec<&RawValue> {
-    serde_json::from_str(list.get()).unwrap_or_default()
+    quick::from_str(list.get()).unwrap_or_default()
 }
 
 /// A walk from one value down.

@@ -2,6 +2,7 @@
 
 use crate::config::mapping::Mapping;
 use crate::config::mapping::path::Part;
+use crate::ingest::quick;
 use crate::ingest::split::Framing;
 
 /// How the file that starts like this is cut.
@@ -12,7 +13,7 @@ pub(in crate::ingest) fn framing(mapping: &Mapping, head: &[u8]) -> Framing {
     let mut lines = head.split(|b| *b == b'\n').map(<[u8]>::trim_ascii).filter(|l| !l.is_empty());
     let is_list = |line: Option<&[u8]>| {
         line.is_some_and(|line| {
-            line.starts_with(b"[") && serde_json::from_slice::<serde::de::IgnoredAny>(line).is_ok()
+            line.starts_with(b"[") && quick::from_slice::<serde::de::IgnoredAny>(line).is_ok()
         })
     };
     if mapping.by_lines || (is_list(lines.next()) && is_list(lines.next())) {

@@ -12,6 +12,7 @@ use super::super::raw::Entries;
 use super::extract::Values;
 use crate::config::mapping::path::{Part, Path};
 use crate::config::mapping::{Class, Fields, Mapping, Origin, Slot, StepField};
+use crate::ingest::quick;
 use crate::model::{Issue, Place, nearest};
 
 /// Records of each level that are kept.
@@ -138,7 +139,7 @@ impl Missing {
     fn paths(&self, level: usize) -> BTreeSet<String> {
         let mut found = BTreeSet::new();
         for json in self.samples.get(level).into_iter().flatten() {
-            if let Ok(raw) = serde_json::from_slice::<&RawValue>(json) {
+            if let Ok(raw) = quick::from_slice::<&RawValue>(json) {
                 collect(raw, &mut Vec::new(), &mut |parts, _| {
                     if found.len() < PATHS {
                         found.insert(Path { outer: false, parts: parts.to_vec() }.to_string());
@@ -186,7 +187,7 @@ pub(super) fn collect<'a>(
     }
     match raw.get().as_bytes().first() {
         Some(b'{') => {
-            let Ok(Entries(members)) = serde_json::from_str(raw.get()) else { return };
+            let Ok(Entries(members)) = quick::from_str(raw.get()) else { return };
             for (key, value) in members {
                 parts.push(Part::Key(key.into_owned()));
                 collect(value, parts, show);

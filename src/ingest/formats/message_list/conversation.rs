@@ -14,6 +14,7 @@ use crate::config::ReadOptions;
 use crate::ingest::assemble::tally::Tally;
 use crate::ingest::formats::raw::{label, object, quoted, raw_fields, read, stamp, text};
 use crate::ingest::formats::transcript::{Answer, Call, Transcript, Turn};
+use crate::ingest::quick;
 use crate::ingest::repair;
 use crate::model::{
     EndRule, ErrorInfo, ErrorOrigin, Final, Issue, Place, ScoreValue, Severity, Stamp, Tokens,
@@ -295,7 +296,7 @@ fn decoded(raw: &RawValue) -> (Cow<'_, str>, Option<ErrorInfo<'_>>) {
         // A call without arguments, as some servers write it.
         return (Cow::Borrowed("{}"), None);
     }
-    let Err(error) = serde_json::from_str::<serde::de::IgnoredAny>(&inner) else {
+    let Err(error) = quick::from_str::<serde::de::IgnoredAny>(&inner) else {
         return (inner, None);
     };
     // NaN, raw control characters and the like are read by most parsers of arguments.

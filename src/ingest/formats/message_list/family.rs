@@ -9,7 +9,8 @@ use serde_json::value::RawValue;
 use super::wrapper::says;
 use crate::ingest::formats::Probe;
 use crate::ingest::formats::raw::{raw_fields, read, text};
-use crate::ingest::scan::{first_array, first_elements};
+use crate::ingest::quick;
+use crate::ingest::scan::{elements, first_array};
 
 /// The API that a list of messages was written for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -144,17 +145,17 @@ fn of_record(record: &[u8], keys: &[String], in_array: bool) -> Option<Family> {
 /// The API of a response.
 fn of_response(record: &[u8], there: &dyn Fn(&str) -> bool) -> Option<Family> {
     if there("choices") && !there("delta") {
-        let around: Around<'_> = serde_json::from_slice(record).ok()?;
+        let around: Around<'_> = quick::from_slice(record).ok()?;
         let choice = around.choices.and_then(read::<Vec<Choice<'_>>>)?;
         return choice.first()?.message.map(|_| Family::Chat);
     }
     if there("output") && !there("steps") && !there("role") && !there("call_id") {
-        let around: Around<'_> = serde_json::from_slice(record).ok()?;
+        let around: Around<'_> = quick::from_slice(record).ok()?;
         let listed = || of_list(record, "output") == Some(Family::Responses);
         return (says(around.object, "response") || listed()).then_some(Family::Responses);
     }
     if there("content") && there("role") && there("type") && there("stop_reason") {
-        let around: Around<'_> = serde_json::from_slice(record).ok()?;
+        let around: Around<'_> = quick::from_slice(record).ok()?;
         return says(around.r#type, "message").then_some(Family::Anthropic);
     }
     None
@@ -162,7 +163,7 @@ fn of_response(record: &[u8], there: &dyn Fn(&str) -> bool) -> Option<Family> {
 
 /// The API of a request with its response.
 fn of_pair(record: &[u8]) -> Option<Family> {
-    let around: Around<'_> = serde_json::from_slice(record).ok()?;
+    let around: Around<'_> = quick::from_slice(record).ok()?;
     let inner = |raw: Option<&RawValue>| {
         let raw = raw.filter(|raw| raw.get().starts_with('{'))?.get().as_bytes();
         let keys = crate::ingest::scan::top_keys(raw);
@@ -175,9 +176,8 @@ fn of_pair(record: &[u8]) -> Option<Family> {
 
 /// The API of the list under a key, by the first of its messages that tells.
 fn of_list(record: &[u8], key: &str) -> Option<Family> {
-    let spans = first_elements(record, key, LOOKED_AT)?;
     let mut plain = false;
-    for span in spans {
+    for span in elements(record, key)?.take(LOOKED_AT) {
         let bytes = record.get(span.start..span.end)?;
         match mark(bytes) {
             Mark::Of(family) => return Some(family),
@@ -191,7 +191,7 @@ fn of_list(record: &[u8], key: &str) -> Option<Family> {
 
 /// What one message tells.
 fn mark(message: &[u8]) -> Mark {
-    let Ok(message) = serde_json::from_slice::<Message<'_>>(message) else {
+    let Ok(message) = quick::from_slice::<Message<'_>>(message) else {
         return Mark::Unreadable;
     };
     let others = [message.extra, message.source, message.message_type, message.lc, message.kind];

@@ -24,6 +24,7 @@ use self::wrapper::{Source, Wrapper};
 use super::raw::{offset_in, raw_fields, read};
 use super::{Parsed, Record, Refusal};
 use crate::config::ReadOptions;
+use crate::ingest::quick;
 use crate::model::{Issue, Place, Severity, Trajectory};
 
 /// What is particular to one API.
@@ -71,12 +72,12 @@ pub(super) fn read_runs<'r>(
     let walk = Walk { record, options, api };
     let mut parsed = Parsed::default();
     if record.bytes.trim_ascii_start().first() != Some(&b'[') {
-        let raw: &RawValue = serde_json::from_slice(record.bytes)?;
+        let raw: &RawValue = quick::from_slice(record.bytes)?;
         let run = walk.object(raw, &mut parsed.issues)?;
         parsed.runs.push(run);
         return Ok(parsed);
     }
-    let elements: Vec<&RawValue> = serde_json::from_slice(record.bytes)?;
+    let elements: Vec<&RawValue> = quick::from_slice(record.bytes)?;
     if walk.is_one_run(&elements) {
         let run = walk.list(record.place, &elements, &mut parsed.issues)?;
         parsed.runs.push(run);
@@ -180,7 +181,7 @@ impl<'r> Walk<'_, 'r> {
         raw: &'r RawValue,
         issues: &mut Vec<Issue>,
     ) -> Result<Trajectory<'r>, Refusal> {
-        let wrapper: Wrapper<'r> = serde_json::from_str(raw.get())?;
+        let wrapper: Wrapper<'r> = quick::from_str(raw.get())?;
         let request = wrapper.request.and_then(read::<Wrapper<'r>>).unwrap_or_default();
         let mut talk = Conversation::new(self.place(raw), self.options);
         talk.take_model(request.model);

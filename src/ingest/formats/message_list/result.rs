@@ -12,6 +12,7 @@ use serde_json::value::RawValue;
 use super::conversation::message_of;
 use crate::ingest::formats::evidence::{exception_class, exit_code, exit_error, flagged_error};
 use crate::ingest::formats::raw::{label, number, raw_fields, read, said, text};
+use crate::ingest::quick;
 use crate::model::{ErrorInfo, ErrorOrigin};
 
 raw_fields! {
@@ -61,7 +62,7 @@ pub(super) fn from_result(content: &RawValue) -> Option<ErrorInfo<'_>> {
 
 /// The error that the fields of a JSON result tell of.
 fn from_json(said: &str) -> Option<ErrorInfo<'static>> {
-    let signs: Signs<'_> = serde_json::from_str(said).ok()?;
+    let signs: Signs<'_> = quick::from_str(said).ok()?;
     let inner = signs.metadata.and_then(read::<Signs<'_>>).unwrap_or_default();
     let codes = [signs.exit_code, signs.exit_code_camel, signs.returncode, signs.return_code];
     let codes = codes.into_iter().chain([inner.exit_code]).flatten();

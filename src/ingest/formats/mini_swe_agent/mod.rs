@@ -17,6 +17,7 @@ use super::raw::{amount, label, object, quoted, raw_fields, read, said, text};
 use super::transcript::{Answer, Call, Transcript};
 use super::{Format, Parsed, Probe, Reader, Record, Refusal};
 use crate::config::ReadOptions;
+use crate::ingest::quick;
 use crate::model::{EndRule, ErrorInfo, ErrorOrigin, Final, Issue, Stamp, Trajectory};
 use message::{Extra, Message, answer, calls, json, turn};
 
@@ -85,19 +86,19 @@ raw_fields! {
 
 /// The task that a record names.
 pub(super) fn task_said(record: &[u8]) -> Option<String> {
-    let task: Task<'_> = serde_json::from_slice(record).ok()?;
+    let task: Task<'_> = quick::from_slice(record).ok()?;
     task.instance_id.and_then(label).map(Cow::into_owned)
 }
 
 fn read_run<'r>(record: &Record<'r>, options: &ReadOptions) -> Result<Parsed<'r>, Refusal> {
     let bare = record.bytes.trim_ascii_start().first() == Some(&b'[');
     let (run, messages): (Run<'r>, Vec<Message<'r>>) = if bare {
-        (Run::default(), serde_json::from_slice(record.bytes)?)
+        (Run::default(), quick::from_slice(record.bytes)?)
     } else {
-        let run: Run<'r> = serde_json::from_slice(record.bytes)?;
+        let run: Run<'r> = quick::from_slice(record.bytes)?;
         let raw =
             run.messages.ok_or_else(|| Refusal::of("not_a_run", "the record has no `messages`"))?;
-        let messages = serde_json::from_str(raw.get())
+        let messages = quick::from_str(raw.get())
             .map_err(|error| Refusal::of("unreadable_messages", format!("messages: {error}")))?;
         (run, messages)
     };

@@ -3,8 +3,10 @@
 //! A field that nobody reads is nobody's fault; one that is misspelt makes figures falsely good
 //! (an `err` that should be an `error` never fails), so the first records of a file are looked over.
 
+use std::borrow::Cow;
+
 use super::step::KEYS;
-use crate::ingest::scan::{first_elements, top_keys};
+use crate::ingest::scan::keys_and_inner;
 
 /// Keys of a run that are read.
 const RUN: [&str; 25] = [
@@ -60,19 +62,25 @@ const LOOKED_OVER: usize = 20;
 /// What is misspelt in a run and in its first steps, each as a sentence.
 pub(super) fn misspelt(record: &[u8]) -> Vec<String> {
     let step: Vec<&str> = KEYS.into_iter().chain(UNREAD).collect();
-    let mut found = near("a run", &top_keys(record), &RUN);
-    for span in first_elements(record, "steps", LOOKED_OVER).unwrap_or_default() {
-        found.extend(near("a step", &top_keys(&record[span.start..span.end]), &step));
+    let (run, steps) = keys_and_inner(record, "steps", LOOKED_OVER);
+    let mut found = near("a run", &run, &RUN);
+    let mut seen: Vec<&Vec<Cow<'_, str>>> = Vec::new();
+    for keys in &steps {
+        // Most steps of a run have the same keys.
+        if !seen.contains(&keys) {
+            found.extend(near("a step", keys, &step));
+            seen.push(keys);
+        }
     }
     found
 }
 
 /// Unknown keys that are near a known one which the object does not have.
-fn near(of: &str, keys: &[String], known: &[&str]) -> Vec<String> {
-    let is_known = |key: &&String| known.contains(&key.as_str());
+fn near(of: &str, keys: &[Cow<'_, str>], known: &[&str]) -> Vec<String> {
+    let is_known = |key: &&Cow<'_, str>| known.contains(&key.as_ref());
     let typed = |name: &&&str| !WRITTEN.contains(*name);
     let missing = || known.iter().filter(typed).filter(|name| !keys.iter().any(|key| key == *name));
-    let meant = |key: &String| {
+    let meant = |key: &str| {
         missing()
             .map(|name| (strsim::normalized_damerau_levenshtein(key, name), *name))
             .filter(|(likeness, name)| {

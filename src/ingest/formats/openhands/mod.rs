@@ -18,6 +18,7 @@ use super::raw::{raw_fields, text};
 use super::{Assembler, Fate, Format, Parsed, Probe, Reader, Record, Refusal};
 use crate::config::ReadOptions;
 use crate::ingest::assemble::tally::Tally;
+use crate::ingest::quick;
 use crate::model::{Severity, Trajectory};
 use run::{Events, What};
 
@@ -112,7 +113,7 @@ impl OpenHands {
         if record.bytes.trim_ascii_start().first() != Some(&b'{') {
             return Err(Refusal::of("not_an_object", "the record is no JSON object"));
         }
-        let shape: Shape<'_> = serde_json::from_slice(record.bytes)?;
+        let shape: Shape<'_> = quick::from_slice(record.bytes)?;
         if shape.instance_id.is_some() || shape.issue.is_some() {
             return self.output(record);
         }

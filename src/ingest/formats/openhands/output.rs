@@ -19,6 +19,7 @@ use super::run::{Event, Events, What};
 use super::v0::{self, usage};
 use crate::config::ReadOptions;
 use crate::ingest::assemble::tally::Tally;
+use crate::ingest::quick;
 use crate::model::{Final, Issue, Place, Severity, Trajectory};
 
 raw_fields! {
@@ -61,7 +62,7 @@ raw_fields! {
 /// without events has the very same copies only where it says which try it is, and else none
 /// (`None`): runs that did not start are alike without being copies.
 pub(super) fn identity(bytes: &[u8]) -> Result<Option<u64>, Refusal> {
-    let line: Line<'_> = serde_json::from_slice(bytes)?;
+    let line: Line<'_> = quick::from_slice(bytes)?;
     let elements = line.history.and_then(read_as::<Vec<&RawValue>>).unwrap_or_default();
     let metadata = line.metadata.and_then(read_as::<Metadata<'_>>).unwrap_or_default();
     let tried = line.attempt.or(metadata.eval_output_dir).is_some();
@@ -84,11 +85,11 @@ pub(super) fn read(
     tally: &mut Tally,
     issues: &mut Vec<Issue>,
 ) -> Result<Trajectory<'static>, Refusal> {
-    let line: Line<'_> = serde_json::from_slice(record.bytes)?;
+    let line: Line<'_> = quick::from_slice(record.bytes)?;
     let own = |raw: Option<&RawValue>| raw.and_then(label).map(Cow::into_owned);
     let mut events = Events::new(record.place);
     if let Some(history) = line.history {
-        let elements: Vec<&RawValue> = serde_json::from_str(history.get())
+        let elements: Vec<&RawValue> = quick::from_str(history.get())
             .map_err(|error| Refusal::of("unreadable_history", format!("history: {error}")))?;
         add_history(&elements, &mut events, record.place, tally);
     }

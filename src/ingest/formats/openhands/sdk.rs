@@ -13,6 +13,7 @@ use super::super::raw::{
 use super::super::{Probe, Refusal};
 use super::run::{Event, What};
 use super::v0::usage;
+use crate::ingest::quick;
 use crate::model::{ErrorInfo, ErrorOrigin, Tokens};
 
 raw_fields! {
@@ -99,7 +100,7 @@ fn raw_kind(record: &[u8]) -> &[u8] {
 
 /// Reads one event.
 pub(super) fn event(bytes: &[u8], kind: &str) -> Result<Event, Refusal> {
-    let wire: Wire<'_> = serde_json::from_slice(bytes)?;
+    let wire: Wire<'_> = quick::from_slice(bytes)?;
     let own = |raw: Option<&RawValue>| raw.and_then(label).map(|text| text.into_owned());
     let mut model = None;
     let what = match kind {

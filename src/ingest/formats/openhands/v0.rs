@@ -11,6 +11,7 @@ use super::super::coding::message;
 use super::super::evidence::{exception_class, exit_error};
 use super::super::raw::{Entries, amount, label, number, object, raw_fields, read, text};
 use super::run::{Event, What};
+use crate::ingest::quick;
 use crate::model::{ErrorInfo, ErrorOrigin, Tokens};
 
 raw_fields! {
@@ -90,7 +91,7 @@ const NO_CALLS: [&str; 12] = [
 
 /// Reads one event; `None` where it is no part of any figure.
 pub(super) fn event(bytes: &[u8]) -> Result<Option<Event>, Refusal> {
-    let wire: Wire<'_> = serde_json::from_slice(bytes)?;
+    let wire: Wire<'_> = quick::from_slice(bytes)?;
     Ok(of(&wire))
 }
 

@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 use super::attributes::{Facts, Slot};
 use super::wire;
 use crate::ingest::assemble::spans::AskedCall;
+use crate::ingest::quick;
 
 /// A message (GenAI conventions, OpenAI), or a call by itself (Vercel's `ai.*`).
 #[derive(Deserialize)]
@@ -59,9 +60,9 @@ pub(super) fn asked(facts: &mut Facts<'_>) -> Vec<AskedCall> {
     let mut calls: Vec<AskedCall> = facts.take_indexed_calls().collect();
     let Some(json) = facts.text(Slot::Messages) else { return calls };
     let messages: Vec<Message<'_>> = if json.trim_start().starts_with('{') {
-        serde_json::from_str(&json).map(|message| vec![message]).unwrap_or_default()
+        quick::from_str(&json).map(|message| vec![message]).unwrap_or_default()
     } else {
-        serde_json::from_str(&json).unwrap_or_default()
+        quick::from_str(&json).unwrap_or_default()
     };
     for message in messages {
         if message.id.is_some() || message.name.is_some() {
@@ -74,10 +75,10 @@ pub(super) fn asked(facts: &mut Facts<'_>) -> Vec<AskedCall> {
         }
         for json in [message.content, message.output].into_iter().flatten().map(RawValue::get) {
             if json.starts_with('{') {
-                let inner = serde_json::from_str::<Message<'_>>(json).ok();
+                let inner = quick::from_str::<Message<'_>>(json).ok();
                 of_parts(inner.and_then(|inner| inner.parts), &mut calls);
             } else if json.starts_with('[') {
-                of_parts(serde_json::from_str(json).ok(), &mut calls);
+                of_parts(quick::from_str(json).ok(), &mut calls);
             }
         }
     }

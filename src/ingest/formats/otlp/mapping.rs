@@ -16,6 +16,7 @@ use super::calls;
 use super::usage::tokens;
 use super::wire::{self, Attributes, Value};
 use crate::ingest::assemble::spans::{Span, SpanClass, SpanStatus};
+use crate::ingest::quick;
 use crate::model::{
     Attempt, ErrorInfo, ErrorOrigin, Place, Score, ScoreValue, Stamp, Tokens, input_hash,
 };
@@ -68,7 +69,7 @@ pub(super) fn span(
     if !json.starts_with('{') {
         return Err("malformed_span: it is not an object");
     }
-    let wire: WireSpan<'_> = serde_json::from_str(json)
+    let wire: WireSpan<'_> = quick::from_str(json)
         .map_err(|_| "malformed_span: attributes, events or status are not of OTLP's form")?;
     let trace = wire::id(wire.trace_id, 16).ok_or("span_without_trace_id")?;
     let mut facts = Facts::new();

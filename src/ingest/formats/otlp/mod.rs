@@ -17,6 +17,7 @@ use serde_json::value::RawValue;
 
 use super::span_record::{Found, assembler};
 use super::{Format, Probe, Reader, Refusal};
+use crate::ingest::quick;
 
 /// OTLP traces, as written by collectors, SDKs and Tempo.
 pub const OTLP: Format = Format {
@@ -95,12 +96,12 @@ struct ScopeSpans<'a> {
 
 fn read_record(text: &str, found: &mut Found) -> Result<(), Refusal> {
     if text.trim_start().starts_with('[') {
-        let envelopes: Vec<Envelope<'_>> = serde_json::from_str(text)?;
+        let envelopes: Vec<Envelope<'_>> = quick::from_str(text)?;
         for inner in envelopes {
             envelope(inner, found);
         }
     } else {
-        envelope(serde_json::from_str(text)?, found);
+        envelope(quick::from_str(text)?, found);
     }
     Ok(())
 }

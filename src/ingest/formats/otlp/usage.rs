@@ -6,6 +6,7 @@ use serde_json::value::RawValue;
 
 use super::super::raw::{number, raw_fields, read};
 use super::attributes::{Facts, Slot};
+use crate::ingest::quick;
 use crate::model::Tokens;
 
 /// Tokens where the input includes what a cache gave or took, so that both are taken off it. A part
@@ -58,7 +59,7 @@ raw_fields! {
 
 /// Tokens of such an object; `None` where it counts nothing.
 pub(in crate::ingest::formats) fn counts(json: &str) -> Option<Tokens> {
-    let counts: Counts<'_> = serde_json::from_str(json).ok()?;
+    let counts: Counts<'_> = quick::from_str(json).ok()?;
     let details: Details<'_> = counts.details.and_then(read).unwrap_or_default();
     let amount = |raw: Option<&RawValue>| {
         raw.and_then(number).filter(|number| number.is_finite() && *number >= 0.0)

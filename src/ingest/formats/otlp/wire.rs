@@ -14,6 +14,7 @@ use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::ingest::formats::raw::base64;
+use crate::ingest::quick;
 use crate::model::marked_float;
 
 /// How deep a list or map that is read may nest: levels of it, and brackets of its tagged form.
@@ -133,7 +134,7 @@ pub(in crate::ingest::formats) fn value(raw: &str) -> Option<Value<'_>> {
     let raw = raw.trim();
     match raw.bytes().next()? {
         b'{' => {
-            let any: AnyValue<'_> = serde_json::from_str(raw).ok()?;
+            let any: AnyValue<'_> = quick::from_str(raw).ok()?;
             if let Some(text) = any.string.or(any.bytes) {
                 return Some(Value::Text(text.0));
             }
@@ -153,7 +154,7 @@ pub(in crate::ingest::formats) fn value(raw: &str) -> Option<Value<'_>> {
             write_json(raw, 0, &mut json)?;
             Some(Value::Json(Cow::Owned(json)))
         }
-        b'"' => serde_json::from_str::<Key<'_>>(raw).ok().map(|key| match marked_float(&key.0) {
+        b'"' => quick::from_str::<Key<'_>>(raw).ok().map(|key| match marked_float(&key.0) {
             Some(number) => Value::Number(number),
             None => Value::Text(key.0),
         }),
@@ -167,8 +168,8 @@ pub(in crate::ingest::formats) fn value(raw: &str) -> Option<Value<'_>> {
 /// no JSON is itself. `None` if it is no attribute's value.
 pub(in crate::ingest::formats) fn value_in_text(raw: &str) -> Option<Value<'_>> {
     if raw.starts_with('"')
-        && let Ok(inner) = serde_json::from_str::<Key<'_>>(raw)
-        && serde_json::from_str::<IgnoredAny>(&inner.0).is_ok()
+        && let Ok(inner) = quick::from_str::<Key<'_>>(raw)
+        && quick::from_str::<IgnoredAny>(&inner.0).is_ok()
     {
         return match inner.0 {
             Cow::Borrowed(inner) => value(inner),
@@ -184,7 +185,7 @@ pub(in crate::ingest::formats) fn is_null_in_text(raw: &str) -> bool {
     // Only a text that starts with the word, with space or with an escape of either is decoded.
     let may = inside.starts_with(['n', ' ', '\t', '\n', '\r'])
         || ["\\n", "\\t", "\\r", "\\u"].iter().any(|escape| inside.starts_with(escape));
-    may && serde_json::from_str::<Key<'_>>(raw)
+    may && quick::from_str::<Key<'_>>(raw)
         .is_ok_and(|text| text.0.trim_matches([' ', '\t', '\n', '\r']) == "null")
 }
 
@@ -245,7 +246,7 @@ fn write_json(raw: &str, depth: usize, out: &mut String) -> Option<()> {
         out.push_str(raw);
         return Some(());
     }
-    let any: AnyValue<'_> = serde_json::from_str(raw).ok()?;
+    let any: AnyValue<'_> = quick::from_str(raw).ok()?;
     if let Some(text) = any.string.or(any.bytes) {
         out.push_str(&serde_json::to_string(&text.0).ok()?);
     } else if let Some(number) = any.int {
@@ -253,7 +254,7 @@ fn write_json(raw: &str, depth: usize, out: &mut String) -> Option<()> {
     } else if let Some(plain) = any.double.or(any.bool) {
         out.push_str(plain.get());
     } else if let Some(list) = any.array {
-        let list: List<'_> = serde_json::from_str(list.get()).ok()?;
+        let list: List<'_> = quick::from_str(list.get()).ok()?;
         out.push('[');
         for (at, value) in list.values.into_iter().enumerate() {
             if at > 0 {
@@ -263,7 +264,7 @@ fn write_json(raw: &str, depth: usize, out: &mut String) -> Option<()> {
         }
         out.push(']');
     } else if let Some(map) = any.kvlist {
-        let map: Map<'_> = serde_json::from_str(map.get()).ok()?;
+        let map: Map<'_> = quick::from_str(map.get()).ok()?;
         out.push('{');
         for (at, (key, value)) in map.values.0.into_iter().enumerate() {
             if at > 0 {
@@ -303,7 +304,7 @@ pub(in crate::ingest::formats) fn text(raw: Option<&RawValue>) -> Option<String>
 fn borrowed_text(raw: Option<&RawValue>) -> Option<Cow<'_, str>> {
     let raw = raw?.get();
     match raw.bytes().next()? {
-        b'"' => serde_json::from_str::<Key<'_>>(raw).ok().map(|text| text.0),
+        b'"' => quick::from_str::<Key<'_>>(raw).ok().map(|text| text.0),
         b'0'..=b'9' | b'-' => Some(Cow::Borrowed(raw)),
         _ => None,
     }
@@ -314,7 +315,7 @@ pub(in crate::ingest::formats) fn list_of_texts(json: &str) -> Option<String> {
     if !json.starts_with('[') {
         return None;
     }
-    let texts: Vec<Cow<'_, str>> = serde_json::from_str(json).ok()?;
+    let texts: Vec<Cow<'_, str>> = quick::from_str(json).ok()?;
     serde_json::to_string(&texts).ok()
 }
 

@@ -23,6 +23,7 @@ use super::transcript::{Answer, Call, Transcript, Turn};
 use super::{Format, Probe, Reader};
 use crate::config::ReadOptions;
 use crate::ingest::assemble::main_model;
+use crate::ingest::quick;
 use crate::model::{EndRule, ErrorInfo, ErrorOrigin, Issue, Trajectory};
 use wire::{Message, Part, Retry};
 
@@ -45,7 +46,7 @@ fn is_message(raw: &RawValue) -> bool {
 }
 
 fn detect(probe: &Probe<'_>) -> bool {
-    let claims = |bytes: &[u8]| serde_json::from_slice::<&RawValue>(bytes).is_ok_and(is_message);
+    let claims = |bytes: &[u8]| quick::from_slice::<&RawValue>(bytes).is_ok_and(is_message);
     opens_with(probe, &wire::LISTS, &["parts"], claims)
 }
 

@@ -9,7 +9,7 @@ mod swe_bench;
 
 use std::path::Path;
 
-use super::super::scan::top_keys;
+use super::super::scan::FirstObject;
 use crate::model::Trajectory;
 
 /// Largest such file that is read, in bytes after decompression.
@@ -124,12 +124,10 @@ pub struct Look<'l> {
 }
 
 impl<'l> Look<'l> {
-    fn of(head: &'l [u8]) -> Self {
+    fn of(head: &'l [u8], first: Option<&FirstObject>) -> Self {
         let head = head.trim_ascii_start();
         let head = head.get(..LOOKED_AT).unwrap_or(head);
-        let object = head.first() == Some(&b'{');
-        let keys = if object { top_keys(head) } else { Vec::new() };
-        Self { head, keys }
+        Self { head, keys: first.map(|first| first.keys.clone()).unwrap_or_default() }
     }
 
     /// Whether the first object has all of these keys.
@@ -159,20 +157,30 @@ impl<'l> Look<'l> {
 const WORDS: [&[u8]; 4] =
     [b"resolved", b"instances_by_exit_status", b"n_total_trials", b"\"report\""];
 
-/// Tells which kind a file is from its start; `None` for every other file.
+/// Tells which kind a file is from its start, and the object that it begins with; `None` for every
+/// other file.
 #[must_use]
-pub fn detect(head: &[u8]) -> Option<&'static Sidecar> {
+pub fn detect(head: &[u8], first: Option<&FirstObject>) -> Option<&'static Sidecar> {
+    // Where steps are, is a trace.
+    if first.is_some_and(|object| object.keys.iter().any(|key| key == "steps")) {
+        return None;
+    }
     let start = head.get(..LOOKED_AT).unwrap_or(head);
     if WORDS.iter().all(|word| memchr::memmem::find(start, word).is_none()) {
         return None;
     }
-    let look = Look::of(head);
+    let look = Look::of(head, first);
     SIDECARS.iter().find(|sidecar| (sidecar.detect)(&look))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::detect;
+    use super::Sidecar;
+    use crate::ingest::scan::first_object;
+
+    fn detect(head: &[u8]) -> Option<&'static Sidecar> {
+        super::detect(head, first_object(head).as_ref())
+    }
 
     #[test]
     fn each_kind_is_told_by_its_content() {

@@ -8,6 +8,7 @@ use std::path::Path;
 use super::super::raw::{raw_fields, read};
 use super::swe_bench::{id, instance};
 use super::{Said, Sidecar};
+use crate::ingest::quick;
 use crate::ingest::scan::top_keys;
 
 /// Evaluated outputs, one instance a line.
@@ -46,7 +47,7 @@ fn read_lines(bytes: &[u8], _: &Path) -> Said {
         if line.trim_ascii().is_empty() {
             continue;
         }
-        let line: Line<'_> = match serde_json::from_slice(line) {
+        let line: Line<'_> = match quick::from_slice(line) {
             Ok(line) => line,
             Err(error) => {
                 said.broken.push(format!("line {}: {error}", nth + 1));

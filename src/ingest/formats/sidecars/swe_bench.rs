@@ -16,6 +16,7 @@ use serde_json::value::RawValue;
 use super::super::raw::{Entries, amount, label, raw_fields, read, text};
 use super::{Head, Look, Said, Sidecar, Whose};
 use crate::ingest::delimited::fields;
+use crate::ingest::quick;
 use crate::ingest::scan::top_keys;
 use crate::model::Trajectory;
 
@@ -150,7 +151,7 @@ fn broken(reason: impl std::fmt::Display) -> Said {
 fn read_report(bytes: &[u8], path: &Path) -> Said {
     // The harness writes one folder per instance, named by it.
     let folder = path.parent().and_then(Path::file_name).map(|name| name.to_string_lossy().into());
-    let read = serde_json::from_slice(bytes).map_err(|error| error.to_string());
+    let read = quick::from_slice(bytes).map_err(|error| error.to_string());
     match read.and_then(|raw| instance(folder, raw)) {
         Ok(head) => {
             Said { heads: vec![Head { place: Whose::InFolder, ..head }], ..Said::default() }
@@ -160,7 +161,7 @@ fn read_report(bytes: &[u8], path: &Path) -> Said {
 }
 
 fn read_results(bytes: &[u8], _: &Path) -> Said {
-    let entries: Entries<'_> = match serde_json::from_slice(bytes) {
+    let entries: Entries<'_> = match quick::from_slice(bytes) {
         Ok(entries) => entries,
         Err(error) => return broken(error),
     };
@@ -234,7 +235,7 @@ fn each_is_flagged(head: &[u8]) -> bool {
 }
 
 fn read_by_instance(bytes: &[u8], _: &Path) -> Said {
-    let entries: Entries<'_> = match serde_json::from_slice(bytes) {
+    let entries: Entries<'_> = match quick::from_slice(bytes) {
         Ok(entries) => entries,
         Err(error) => return broken(error),
     };

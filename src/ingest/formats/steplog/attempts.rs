@@ -15,6 +15,7 @@ use super::super::Fate;
 use super::super::kept::{self, object, stamp, text};
 use super::super::native::fields::Scalar;
 use super::line::{Event, Fields, Written};
+use crate::ingest::quick;
 use crate::model::{Attempt, AttemptWord, ErrorInfo, input_hash};
 
 /// What the last attempt of a node came to.
@@ -270,13 +271,13 @@ impl Attempts {
         if let Some(attempt) = self.list.get_mut(at) {
             attempt.bytes = bytes;
         }
-        let Ok(members) = serde_json::from_slice::<BTreeMap<String, &RawValue>>(text) else {
+        let Ok(members) = quick::from_slice::<BTreeMap<String, &RawValue>>(text) else {
             return;
         };
         let kept = self.raw.entry(at).or_default();
         let extra = members.get("extra").map(|extra| extra.get());
         let extra: BTreeMap<String, &RawValue> =
-            extra.and_then(|extra| serde_json::from_str(extra).ok()).unwrap_or_default();
+            extra.and_then(|extra| quick::from_str(extra).ok()).unwrap_or_default();
         for (key, value) in extra.into_iter().chain(members) {
             if key != "event" && (value.get() != "null" || !kept.contains_key(&key)) {
                 kept.insert(key, value.get().to_owned());

@@ -16,6 +16,7 @@ use super::super::kept::{is_refusal, object, owned, stamp, text};
 use super::attempts::Attempts;
 use super::line::{Event, Fields, Line, Written};
 use crate::config::Plan;
+use crate::ingest::quick;
 use crate::model::{Attempt, AttemptWord, EndRule, Final, Place, Score, ScoreValue, Trajectory};
 
 /// One run while its lines come in.
@@ -217,7 +218,7 @@ fn kept_score(score: Score<'_>) -> Score<'static> {
 fn with_metrics(given: Final<'_>, metrics: BTreeMap<String, String>) -> String {
     let mut members = BTreeMap::new();
     if let Final::Json(json) = given {
-        if let Ok(object) = serde_json::from_str::<BTreeMap<String, &RawValue>>(&json) {
+        if let Ok(object) = quick::from_str::<BTreeMap<String, &RawValue>>(&json) {
             members = object.into_iter().map(|(key, v)| (key, v.get().to_owned())).collect();
         } else if json.trim() != "null" {
             members.insert("output".to_owned(), json.into_owned());

@@ -19,6 +19,7 @@ use super::raw::{label, offset_in, raw_fields, read};
 use super::{Assembler, Fate, Format, Parsed, Probe, Reader, Record, Refusal};
 use crate::config::ReadOptions;
 use crate::ingest::assemble::tally::Tally;
+use crate::ingest::quick;
 use crate::model::{Issue, Place, Severity, Trajectory};
 
 /// Results of tau2-bench.
@@ -162,7 +163,7 @@ impl Tau2 {
 
     /// Reads the runs of a results file.
     fn file(&mut self, record: &Record<'_>, head: Option<&Head>, simulations: &RawValue) -> Fate {
-        let simulations: Vec<&RawValue> = match serde_json::from_str(simulations.get()) {
+        let simulations: Vec<&RawValue> = match quick::from_str(simulations.get()) {
             Ok(simulations) => simulations,
             Err(error) => {
                 let message = format!("simulations: {error}");
@@ -195,7 +196,7 @@ impl Tau2 {
 
 impl Assembler for Tau2 {
     fn push(&mut self, record: &Record<'_>) -> Fate {
-        let root: Root<'_> = match serde_json::from_slice(record.bytes) {
+        let root: Root<'_> = match quick::from_slice(record.bytes) {
             Ok(root) => root,
             Err(error) => return Fate::Refused(error.into()),
         };

@@ -16,6 +16,7 @@ use super::super::raw::{
 };
 use super::super::transcript::{Answer, Call, Transcript, Turn};
 use crate::config::ReadOptions;
+use crate::ingest::quick;
 use crate::model::{
     ErrorInfo, ErrorOrigin, Final, Issue, Place, Score, ScoreValue, Tokens, Trajectory,
 };
@@ -57,7 +58,7 @@ pub(super) fn read_run<'r>(
     options: &ReadOptions,
     issues: &mut Vec<Issue>,
 ) -> Result<Trajectory<'r>, Refusal> {
-    let run: Simulation<'r> = serde_json::from_slice(bytes)?;
+    let run: Simulation<'r> = quick::from_slice(bytes)?;
     if run.task_id.is_none() && run.termination_reason.is_none() {
         let message = "the simulation has neither `task_id` nor `termination_reason`";
         return Err(Refusal::of("not_a_simulation", message));
@@ -124,7 +125,7 @@ fn list<'r, T: serde::Deserialize<'r>>(
     raw: &'r RawValue,
     name: &'static str,
 ) -> Result<Vec<T>, Refusal> {
-    serde_json::from_str(raw.get())
+    quick::from_str(raw.get())
         .map_err(|error| Refusal::of("unreadable_messages", format!("{name}: {error}")))
 }
 

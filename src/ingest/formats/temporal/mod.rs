@@ -17,6 +17,7 @@ use super::raw::{read, text};
 use super::{Assembler, Fate, Format, Parsed, Probe, Reader, Record, Refusal};
 use crate::config::ReadOptions;
 use crate::ingest::assemble::tally::Tally;
+use crate::ingest::quick;
 use crate::model::{Issue, Place, Severity};
 use history::{Event, History, Said, keep};
 use wire::Holder;
@@ -74,7 +75,7 @@ impl Temporal {
     fn record(&mut self, record: &Record<'_>) -> Result<Fate, Refusal> {
         match record.bytes.trim_ascii_start().first() {
             Some(b'[') => {
-                let elements: Vec<&RawValue> = serde_json::from_slice(record.bytes)?;
+                let elements: Vec<&RawValue> = quick::from_slice(record.bytes)?;
                 if elements.first().is_none_or(|first| holder(first).is_none()) {
                     return self.events(&elements, false, record.place);
                 }
@@ -100,14 +101,14 @@ impl Temporal {
                 }
             }
             Some(b'{') => {
-                let object: &RawValue = serde_json::from_slice(record.bytes)?;
+                let object: &RawValue = quick::from_slice(record.bytes)?;
                 match holder(object) {
                     Some(_) => self.document(object, record.place),
                     None => self.events(&[object], false, record.place),
                 }
             }
             _ => {
-                serde_json::from_slice::<IgnoredAny>(record.bytes)?;
+                quick::from_slice::<IgnoredAny>(record.bytes)?;
                 Err(no_events())
             }
         }

@@ -9,6 +9,7 @@ use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use crate::ingest::formats::raw::{base64, raw_fields, read, text};
+use crate::ingest::quick;
 use crate::model::input_hash;
 
 raw_fields! { Payloads { payloads } }
@@ -58,7 +59,7 @@ fn one(raw: &RawValue) -> Option<String> {
     match encoding.as_slice() {
         b"json/plain" | b"json/protobuf" => {
             let json = String::from_utf8(base64(&payload.data.and_then(text)?)?).ok()?;
-            serde_json::from_str::<IgnoredAny>(&json).is_ok().then_some(json)
+            quick::from_str::<IgnoredAny>(&json).is_ok().then_some(json)
         }
         b"binary/null" => Some("null".to_owned()),
         _ => None,

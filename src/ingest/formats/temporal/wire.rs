@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 
 use super::payload;
 use crate::ingest::formats::raw::{Entries, label, number, raw_fields, read, text};
+use crate::ingest::quick;
 use crate::model::{ErrorInfo, ErrorOrigin};
 
 raw_fields! {
@@ -267,8 +268,7 @@ pub(super) fn local_activity(attributes: &Attributes<'_>) -> Option<Local> {
     matches!(marker.as_ref(), "LocalActivity" | "core_local_activity").then_some(())?;
     let details = attributes.details.and_then(read::<MarkerDetails<'_>>).unwrap_or_default();
     let data = details.data.and_then(payload::decoded);
-    let data =
-        data.as_deref().and_then(|json| serde_json::from_str::<LocalActivity<'_>>(json).ok());
+    let data = data.as_deref().and_then(|json| quick::from_str::<LocalActivity<'_>>(json).ok());
     let data = data.unwrap_or_default();
     let kind = details.kind.and_then(payload::decoded);
     let kind = kind.and_then(|json| serde_json::from_str::<String>(&json).ok());

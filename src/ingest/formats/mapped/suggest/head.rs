@@ -10,6 +10,7 @@ use super::RECORDS;
 use super::shapes::Shapes;
 use crate::config::mapping::Mapping;
 use crate::config::mapping::path::Part;
+use crate::ingest::quick;
 
 /// The records of the start of a file, as JSON.
 pub(super) fn records(text: &[u8], whole: bool) -> Vec<Box<RawValue>> {
@@ -22,7 +23,7 @@ pub(super) fn records(text: &[u8], whole: bool) -> Vec<Box<RawValue>> {
         let bytes = text.get(span.start..span.end)?;
         // In front of the JSON of a log line may stand what a container runtime writes.
         let start = if json { 0 } else { memchr::memchr(b'{', bytes)? };
-        serde_json::from_slice::<Box<RawValue>>(bytes.get(start..)?).ok()
+        quick::from_slice::<Box<RawValue>>(bytes.get(start..)?).ok()
     };
     let found: Vec<_> = spans.iter().filter_map(read).take(RECORDS).collect();
     if json || !found.is_empty() {
@@ -68,7 +69,7 @@ pub(super) fn inside(records: &[Box<RawValue>], list: &str) -> Shapes {
         for part in &path.parts {
             let Part::Key(key) = part else { continue };
             at = at.and_then(|raw| {
-                let members: BTreeMap<String, &RawValue> = serde_json::from_str(raw.get()).ok()?;
+                let members: BTreeMap<String, &RawValue> = quick::from_str(raw.get()).ok()?;
                 members.get(key).copied()
             });
         }

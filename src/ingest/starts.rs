@@ -1,0 +1,136 @@
+//! What the start of a stream tells of it: how its records are told apart, and of which format they are.
+//!
+//! Owns looking, which changes nothing, and so may be done ahead: small files are looked at several at
+//! a time, on all threads, before their turn comes. Refuses to look ahead at what is no plain file of
+//! known size, and to tell of errors: what cannot be opened ahead is opened, and told, in its turn.
+
+use std::io::Read;
+use std::path::Path;
+
+use super::feed::Feed;
+use super::formats::sidecars::{self, Sidecar};
+use super::formats::{self, Format, Reader, Unclaimed};
+use super::parallel::in_parallel;
+use super::read::{BLOCK, Request, framing_of};
+use super::scan::first_object;
+use super::small::Cut;
+use super::source::{Source, open_plain};
+use super::split::Framing;
+
+/// Bytes read at first.
+const FIRST: usize = 64 << 10;
+
+/// Files looked at together, at most, and the most bytes of all of them and of each.
+const FILES: usize = 64;
+const TOGETHER: usize = 4 << 20;
+const SMALL: usize = 512 << 10;
+
+/// The start of a stream, and what it tells.
+pub(super) struct Start<'p> {
+    pub(super) feed: Feed<'p>,
+    pub(super) framing: Framing,
+    pub(super) told: Told,
+    /// Its records, where it was looked at ahead and is whole.
+    pub(super) cut: Option<Cut>,
+}
+
+/// What a stream is.
+pub(super) enum Told {
+    /// A table of Parquet.
+    Parquet,
+    /// A file that says more of runs that lie beside it.
+    Sidecar(&'static Sidecar),
+    /// Records of this format.
+    Format(&'static Format),
+    /// None of these.
+    Unclaimed(Unclaimed),
+}
+
+/// The first blocks of a stream: small at first, because most files are, or of `size` where that is known.
+pub(super) fn feed<'p>(
+    request: &'p Request<'_>,
+    stream: Box<dyn Read + Send>,
+    size: Option<usize>,
+) -> Feed<'p> {
+    let mut feed = Feed::new(stream, request.progress, request.max_record);
+    for block in [size.map_or(FIRST, |size| size + 1), 8 * FIRST, BLOCK] {
+        feed.fill(block);
+    }
+    if feed.bytes().starts_with(b"\xEF\xBB\xBF") {
+        feed.done(3);
+    }
+    feed
+}
+
+/// Reads the start of a stream and looks at it.
+pub(super) fn look<'p>(
+    request: &'p Request<'_>,
+    stream: Box<dyn Read + Send>,
+    path: &Path,
+    size: Option<usize>,
+) -> Start<'p> {
+    let feed = feed(request, stream, size);
+    let first = first_object(feed.bytes());
+    let framing = match request.options.mapping.as_deref() {
+        Some(mapping) => formats::mapped::framing(mapping, feed.bytes()),
+        None => Framing::told(feed.bytes(), first.as_ref()),
+    };
+    let told = if feed.bytes().starts_with(b"PAR1") {
+        Told::Parquet
+    } else if let Some(format) = request.format {
+        Told::Format(format)
+    } else if let Some(kind) = sidecars::detect(feed.bytes(), first.as_ref()) {
+        Told::Sidecar(kind)
+    } else {
+        match formats::detect_knowing(path, feed.bytes(), framing, first.as_ref()) {
+            Ok(format) => Told::Format(format),
+            Err(unclaimed) => Told::Unclaimed(unclaimed),
+        }
+    };
+    Start { feed, framing, told, cut: None }
+}
+
+/// Whether a file that starts like this is of a known form.
+pub(super) fn is_known(path: &Path, head: &[u8]) -> bool {
+    let first = first_object(head);
+    sidecars::detect(head, first.as_ref()).is_some()
+        || formats::detect_knowing(path, head, Framing::told(head, first.as_ref()), first.as_ref())
+            .is_ok()
+}
+
+/// Looks at the first of these sources, one at least, as many as are small and may share the threads;
+/// `None` for each that waits for its turn.
+pub(super) fn look_ahead<'p>(
+    sources: &[Source],
+    request: &'p Request<'_>,
+) -> Vec<Option<Start<'p>>> {
+    let small = |source: &Source| {
+        let found = std::fs::metadata(&source.path).ok().filter(std::fs::Metadata::is_file)?;
+        usize::try_from(found.len()).ok().filter(|size| *size <= SMALL)
+    };
+    let (mut sizes, mut bytes) = (Vec::new(), 0);
+    if request.threads > 1 {
+        for size in sources.iter().take(FILES).map_while(small) {
+            bytes += size;
+            if bytes > TOGETHER {
+                break;
+            }
+            sizes.push(size);
+        }
+    }
+    if sizes.len() < 2 {
+        return sources.iter().take(1).map(|_| None).collect();
+    }
+    let look = |at: usize| {
+        let path = &sources[at].path;
+        let mut start = look(request, open_plain(path)?, path, Some(sizes[at]));
+        if let Told::Format(format) = start.told
+            && start.feed.ended()
+            && matches!(format.reader, Reader::Whole(_))
+        {
+            start.cut = Some(Cut::of(&start.feed, format, framing_of(format, start.framing)));
+        }
+        Some(start)
+    };
+    in_parallel(request.threads, sizes.len(), &look, None)
+}
