@@ -48,6 +48,15 @@ impl<'p> Feed<'p> {
         }
     }
 
+    /// A feed of a stream that was read to its end.
+    pub(super) fn whole(bytes: Vec<u8>, progress: Progress<'p>, most: usize) -> Self {
+        if let Some(progress) = progress {
+            progress(bytes.len() as u64);
+        }
+        let end = End { ended: true, damage: None };
+        Self { buffer: bytes, end, ..Self::new(Box::new(std::io::empty()), progress, most) }
+    }
+
     /// What was read and is not done with.
     pub(super) fn bytes(&self) -> &[u8] {
         &self.buffer[self.start..]
@@ -90,6 +99,10 @@ impl<'p> Feed<'p> {
         let kept = self.buffer.len();
         let wanted = block.max((kept + kept / 2).min(self.most.saturating_add(block)));
         self.end = read(&mut self.stream, &mut self.buffer, wanted, self.progress);
+        if self.end.ended {
+            // Many files may wait at once: none stays open.
+            self.stream = Box::new(std::io::empty());
+        }
     }
 
     /// All bytes, of which the first `done` are done with once they are worked on, and what reads the

@@ -7,16 +7,14 @@ use std::sync::Mutex;
 
 use super::block::{Block, Parse, WholeReader, batches, cut_between, too_large};
 use super::feed::{Ahead, Feed};
-use super::formats::sidecars;
-use super::formats::{self, Assembler, Format, Reader, Unclaimed, harbor};
-use super::joins::{Again, Deferred, Joins, may_be_of_trial};
+use super::formats::{self, Assembler, Format, Reader};
+use super::joins::{Again, Deferred, Joins};
 use super::json_rows::Objects;
 use super::parallel::in_parallel;
-use super::rows::Table;
-use super::small::{Cut, Waiting};
+use super::small::Waiting;
 use super::source::{self, Source, Stream};
 use super::split::{Framing, Span, Splitter};
-use super::starts::{self, Start, Told, look_ahead};
+use super::starts::{self, Begun, Start, framing_of, look_ahead};
 use super::{FileTally, LeftOut, ReadError, Tally};
 use crate::config::ReadOptions;
 use crate::model::{Issue, Place, Trajectory};
@@ -92,24 +90,6 @@ pub fn read<V: Visitor>(
     session.finish()
 }
 
-/// The open account of a file, and what its start told of how it is read.
-#[derive(Default)]
-pub(super) struct Begun {
-    pub(super) file: u32,
-    pub(super) table: Option<Table>,
-    pub(super) objects: Option<Objects>,
-    /// Its records, where they were told apart ahead.
-    pub(super) cut: Option<Cut>,
-}
-
-/// How the records of a format are told apart in a file that starts like this.
-pub(super) fn framing_of(format: &Format, told: Framing) -> Framing {
-    match told {
-        Framing::Elements if !format.splits_arrays => Framing::Values,
-        told => told,
-    }
-}
-
 pub(super) struct Session<'s, V: Visitor> {
     pub(super) request: &'s Request<'s>,
     pub(super) visitor: &'s V,
@@ -180,7 +160,7 @@ impl<'s, V: Visitor> Session<'s, V> {
     }
 
     /// Leaves out a file that was found.
-    fn leave_out(&mut self, path: &Path, reason: String, what: LeftOut) {
+    pub(super) fn leave_out(&mut self, path: &Path, reason: String, what: LeftOut) {
         self.tally.files.push(FileTally::left_out(path.to_owned(), what, reason));
     }
 
@@ -206,7 +186,7 @@ impl<'s, V: Visitor> Session<'s, V> {
 
     /// The start of a stream.
     pub(super) fn feed(&self, stream: Box<dyn Read + Send>) -> Feed<'s> {
-        starts::feed(self.request, stream, None)
+        starts::feed(self.request, stream)
     }
 
     pub(super) fn stream(
@@ -216,74 +196,8 @@ impl<'s, V: Visitor> Session<'s, V> {
         named: bool,
         again: Again,
     ) -> Result<(), ReadError> {
-        let start = starts::look(self.request, stream, path, None);
+        let start = starts::look(self.request, stream, path);
         self.started(start, path, named, again)
-    }
-
-    /// Reads a stream by what its start told.
-    fn started(
-        &mut self,
-        start: Start<'s>,
-        path: &Path,
-        named: bool,
-        again: Again,
-    ) -> Result<(), ReadError> {
-        let Start { feed, framing, told, cut } = start;
-        if let Some(damage) = feed.damage().filter(|_| !named && feed.bytes().is_empty()) {
-            return self.cannot_read(path, damage.to_owned());
-        }
-        let mapping = self.request.options.mapping.as_deref();
-        let format = match told {
-            Told::Parquet => return self.parquet(feed, path, named),
-            Told::Sidecar(kind) => return self.sidecar(feed, path, named, kind),
-            Told::Format(format) => format,
-            Told::Unclaimed(Unclaimed { reason, .. }) if named => {
-                return Err(ReadError::Unrecognised { path: path.to_owned(), reason });
-            }
-            Told::Unclaimed(Unclaimed { what, reason }) => {
-                if let Some(damage) = feed.damage() {
-                    return self.cannot_read(path, damage.to_owned());
-                }
-                if self.request.strict && what == LeftOut::NeedsMap {
-                    return Err(ReadError::unreadable_input(path, &reason));
-                }
-                self.leave_out(path, reason, what);
-                return Ok(());
-            }
-        };
-        let waits = sidecars::joins(format.name)
-            || format.name == harbor::HARBOR.name
-            || may_be_of_trial(path, format);
-        if self.two_passes && waits {
-            self.put_off(feed, path, format, again);
-            return Ok(());
-        }
-        let is_table = mapping.is_none_or(|map| formats::mapped::is_table(map, feed.bytes()));
-        let table =
-            match Table::open(path, feed.bytes(), format).map(|table| table.filter(|_| is_table)) {
-                Ok(table) => table,
-                Err(reason) if named => {
-                    return Err(ReadError::Unrecognised { path: path.to_owned(), reason });
-                }
-                Err(reason) => {
-                    self.leave_out(path, reason, LeftOut::NotATrace);
-                    return Ok(());
-                }
-            };
-        let elements = framing == Framing::Elements && !format.splits_arrays && table.is_none();
-        let inside = if elements { Framing::Values } else { framing };
-        let objects = match Objects::open(feed.bytes(), inside, format) {
-            Ok(objects) => objects,
-            Err(reason) if named => {
-                return Err(ReadError::Unrecognised { path: path.to_owned(), reason });
-            }
-            Err(reason) => {
-                self.leave_out(path, reason, LeftOut::NotATrace);
-                return Ok(());
-            }
-        };
-        let file = self.begin(path, format);
-        self.records(feed, framing, format, path, Begun { file, table, objects, cut })
     }
 
     /// Reads the records of a stream whose account is open; those of a table with its header.

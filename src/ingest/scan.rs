@@ -273,12 +273,13 @@ fn element_at(object: &[u8], mut at: usize) -> Option<(Span, usize)> {
 }
 
 /// The keys at the top level of an object, and those of the first elements, `most` of them, of the
-/// first array under `key`, in one walk.
+/// first array under `key`, in one walk: up to these only, where the other keys are `known`.
 #[must_use]
 pub fn keys_and_inner<'o>(
     object: &'o [u8],
     key: &str,
     most: usize,
+    known: bool,
 ) -> (Vec<Cow<'o, str>>, Vec<Vec<Cow<'o, str>>>) {
     let (mut keys, mut inner) = (Vec::new(), Vec::new());
     let Some(mut members) = TopLevel::of(object) else { return (keys, inner) };
@@ -305,6 +306,9 @@ pub fn keys_and_inner<'o>(
                 at = element.at + 1;
             }
             inner.push(names);
+        }
+        if known {
+            break;
         }
         // What was walked is not passed over again.
         let rest = object.get(at..).unwrap_or_default();
@@ -393,12 +397,12 @@ mod tests {
         assert_eq!(elements(object, "a").unwrap().next(), None);
         assert!(elements(b"[]", "a").is_none());
         assert_eq!(first_array(object, &["steps"]), Some(28));
-        let (keys, inner) = keys_and_inner(object, "steps", 2);
+        let (keys, inner) = keys_and_inner(object, "steps", 2, false);
         assert_eq!((keys.join(" "), inner), ("a steps".to_owned(), vec![vec!["b".into()], vec![]]));
-        assert_eq!(keys_and_inner(object, "steps", 9).1.len(), 4);
+        assert_eq!(keys_and_inner(object, "steps", 9, true).1.len(), 4);
         let twice = br#"{"steps":[],"b":1,"steps":[7]}"#;
         assert_eq!(elements(twice, "steps").unwrap().count(), 1);
-        assert_eq!(keys_and_inner(twice, "steps", 9).1.len(), 1);
+        assert_eq!(keys_and_inner(twice, "steps", 9, false).1.len(), 1);
     }
 
     #[test]

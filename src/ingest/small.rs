@@ -12,6 +12,7 @@ use super::feed::Feed;
 use super::formats::{Format, Reader};
 use super::parallel::in_parallel;
 use super::read::{BLOCK, Session, Visitor, with_state};
+use super::scan::FirstObject;
 use super::spelling::misspelt;
 use super::split::{Framing, Span, Splitter};
 use crate::model::{Issue, Place};
@@ -46,10 +47,17 @@ pub(super) struct Cut {
 }
 
 impl Cut {
-    pub(super) fn of(feed: &Feed<'_>, format: &Format, framing: Framing) -> Self {
+    /// The records of a feed; `first` is the object that it begins with, where that was passed over
+    /// before.
+    pub(super) fn of(
+        feed: &Feed<'_>,
+        format: &Format,
+        framing: Framing,
+        first: Option<&FirstObject>,
+    ) -> Self {
         let (mut splitter, mut spans) = (Splitter::new(framing), Vec::new());
         splitter.split(feed.bytes(), true, &mut spans);
-        let misspelt = misspelt((feed.bytes(), feed.offset()), &spans, 0, format);
+        let misspelt = misspelt((feed.bytes(), feed.offset()), &spans, (0, format), first);
         Self { spans, open: splitter.cut_between(), misspelt }
     }
 }
@@ -83,7 +91,7 @@ impl<'s, V: Visitor> Session<'s, V> {
             return Ok(Some(feed));
         }
         self.waiting.bytes += feed.bytes().len();
-        let cut = cut.unwrap_or_else(|| Cut::of(&feed, format, framing));
+        let cut = cut.unwrap_or_else(|| Cut::of(&feed, format, framing, None));
         self.waiting.files.push(Small { feed, cut, framing, format, path: path.to_owned(), file });
         if self.waiting.bytes >= BLOCK || self.waiting.files.len() >= FILES {
             self.flush()?;

@@ -105,11 +105,20 @@ fn walk(
         .sort_by_file_name()
         .into_iter()
         .filter_entry(|entry| entry.depth() == 0 || !hidden(entry.file_name()));
+    // The folder of the file before, as given and as it is.
+    let mut parents: Option<(PathBuf, PathBuf)> = None;
     for entry in entries {
         match entry {
             Ok(entry) if entry.file_type().is_file() => {
                 if wanted(entry.path()) {
-                    found.add(entry.into_path(), false, seen);
+                    // It is no link, so that its folder and name tell it apart.
+                    let parent = entry.path().parent().unwrap_or(folder);
+                    if parents.as_ref().is_none_or(|(known, _)| known != parent) {
+                        parents = Some((parent.to_owned(), identity(parent)));
+                    }
+                    let real = parents.as_ref().map(|(_, real)| real.join(entry.file_name()));
+                    let real = real.unwrap_or_else(|| entry.path().to_owned());
+                    found.add_known(entry.into_path(), real, false, seen);
                 }
             }
             Ok(entry) if entry.path_is_symlink() && wanted(entry.path()) => found.leave_out(
@@ -134,10 +143,27 @@ fn walk(
     Ok(())
 }
 
+/// The path by which a file is known however it is given.
+fn identity(path: &Path) -> PathBuf {
+    let empty = path.as_os_str().is_empty();
+    let path = if empty { Path::new(".") } else { path };
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
+}
+
 impl Sources {
     fn add(&mut self, path: PathBuf, named: bool, seen: &mut HashSet<PathBuf>) {
-        let identity = path.canonicalize().unwrap_or_else(|_| path.clone());
-        if seen.insert(identity) {
+        let real = identity(&path);
+        self.add_known(path, real, named, seen);
+    }
+
+    fn add_known(
+        &mut self,
+        path: PathBuf,
+        real: PathBuf,
+        named: bool,
+        seen: &mut HashSet<PathBuf>,
+    ) {
+        if seen.insert(real) {
             self.sources.push(Source { path, named });
         } else {
             self.leave_out(path, "the same file was given before".to_owned(), LeftOut::Repeated);
@@ -209,14 +235,12 @@ pub(super) fn is_packed(head: &[u8]) -> bool {
     is_zip(head) || is_gz(head) || is_zst(head)
 }
 
-/// A plain file from its start; `None` where it cannot be read, or is an archive or compressed.
-pub(super) fn open_plain(path: &Path) -> Option<Box<dyn Read + Send>> {
-    let mut file = File::open(path).ok()?;
-    let mut head = vec![0; 4];
-    let (length, error) = read_up_to(&mut file, &mut head);
-    head.truncate(length);
-    let plain = error.is_none() && !is_packed(&head);
-    plain.then(|| Box::new(io::Cursor::new(head).chain(file)) as Box<dyn Read + Send>)
+/// All of a plain file of this size; `None` where it cannot be read or has grown, or is an archive or
+/// compressed.
+pub(super) fn read_plain(path: &Path, size: usize) -> Option<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(size + 1);
+    File::open(path).ok()?.take(size as u64 + 1).read_to_end(&mut bytes).ok()?;
+    (bytes.len() <= size && !is_packed(&bytes)).then_some(bytes)
 }
 
 fn is_gz(head: &[u8]) -> bool {

@@ -399,8 +399,9 @@ pub trait RowReader: Send + Sync {
 /// Whether an archive with these member names is of a format.
 pub type IsArchive = fn(&[&str]) -> bool;
 
-/// Tells what is misspelt in a record, each as a sentence.
-pub type Misspelt = fn(&[u8]) -> Vec<String>;
+/// Tells what is misspelt in a record, each as a sentence; with the keys at its top level, where they
+/// are known before.
+pub type Misspelt = fn(&[u8], Option<&[String]>) -> Vec<String>;
 
 /// Gets the runs of one archive, one member at a time.
 pub type ReadArchive = fn(

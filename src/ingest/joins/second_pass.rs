@@ -13,9 +13,10 @@ use super::super::archive::member;
 use super::super::feed::Feed;
 use super::super::formats::sidecars::{SIDECAR_LIMIT, Sidecar, joins, task_named, task_said};
 use super::super::formats::{Format, Parsed, Reader, harbor};
-use super::super::read::{BLOCK, Begun, Session, Visitor};
+use super::super::read::{BLOCK, Session, Visitor};
 use super::super::source::{self, Stream};
 use super::super::split::{Framing, Span, Splitter};
+use super::super::starts::Begun;
 use super::super::{FileTally, LeftOut, ReadError};
 use crate::model::{Issue, Place, Severity};
 

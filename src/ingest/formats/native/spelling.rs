@@ -60,10 +60,13 @@ const WRITTEN: [&str; 12] = [
 const LOOKED_OVER: usize = 20;
 
 /// What is misspelt in a run and in its first steps, each as a sentence.
-pub(super) fn misspelt(record: &[u8]) -> Vec<String> {
+pub(super) fn misspelt(record: &[u8], keys: Option<&[String]>) -> Vec<String> {
     let step: Vec<&str> = KEYS.into_iter().chain(UNREAD).collect();
-    let (run, steps) = keys_and_inner(record, "steps", LOOKED_OVER);
-    let mut found = near("a run", &run, &RUN);
+    let (run, steps) = keys_and_inner(record, "steps", LOOKED_OVER, keys.is_some());
+    let mut found = match keys {
+        Some(keys) => near("a run", keys, &RUN),
+        None => near("a run", &run, &RUN),
+    };
     let mut seen: Vec<&Vec<Cow<'_, str>>> = Vec::new();
     for keys in &steps {
         // Most steps of a run have the same keys.
@@ -76,10 +79,10 @@ pub(super) fn misspelt(record: &[u8]) -> Vec<String> {
 }
 
 /// Unknown keys that are near a known one which the object does not have.
-fn near(of: &str, keys: &[Cow<'_, str>], known: &[&str]) -> Vec<String> {
-    let is_known = |key: &&Cow<'_, str>| known.contains(&key.as_ref());
+fn near<K: AsRef<str>>(of: &str, keys: &[K], known: &[&str]) -> Vec<String> {
+    let has = |name: &str| keys.iter().any(|key| key.as_ref() == name);
     let typed = |name: &&&str| !WRITTEN.contains(*name);
-    let missing = || known.iter().filter(typed).filter(|name| !keys.iter().any(|key| key == *name));
+    let missing = || known.iter().filter(typed).filter(|name| !has(name));
     let meant = |key: &str| {
         missing()
             .map(|name| (strsim::normalized_damerau_levenshtein(key, name), *name))
@@ -90,7 +93,8 @@ fn near(of: &str, keys: &[Cow<'_, str>], known: &[&str]) -> Vec<String> {
             .map(|(_, name)| name)
     };
     keys.iter()
-        .filter(|key| !is_known(key))
+        .map(AsRef::as_ref)
+        .filter(|key| !known.contains(key))
         .filter_map(|key| {
             Some(format!("`{key}` of {of} is not read: did you mean `{}`?", meant(key)?))
         })
@@ -107,12 +111,14 @@ mod tests {
             {"type":"tool","err":"boom","durationms":12,"latency":3,"error_code":5},
             {"type":"tool","error":null,"err":"kept beside it"}]}"#;
         assert_eq!(
-            misspelt(record),
+            misspelt(record, None),
             [
                 "`staus` of a run is not read: did you mean `status`?",
                 "`err` of a step is not read: did you mean `error`?",
                 "`durationms` of a step is not read: did you mean `duration_ms`?",
             ]
         );
+        let keys = ["staus", "note", "steps"].map(str::to_owned);
+        assert_eq!(misspelt(record, Some(&keys)), misspelt(record, None));
     }
 }

@@ -1,0 +1,203 @@
+//! What is read quickly is what serde_json reads, in sound and in broken text.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use fearless_simd::Level;
+use proptest::prelude::*;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::{alone, alone_by, from_slice, from_str};
+
+/// What formats ask for: borrowed and owned texts, numbers, what is there or not, texts of values.
+#[derive(Debug, PartialEq, Default, Deserialize)]
+#[serde(default)]
+struct Wire<'a> {
+    #[serde(borrow)]
+    name: Option<Cow<'a, str>>,
+    n: Option<f64>,
+    whole: Option<u32>,
+    flag: bool,
+    list: Vec<Value>,
+    pair: (i8, String),
+    map: BTreeMap<String, Value>,
+    inner: Option<Box<Wire<'a>>>,
+}
+
+#[derive(Deserialize)]
+struct Texts<'a> {
+    #[serde(borrow, default)]
+    raw: Option<&'a RawValue>,
+    #[serde(default)]
+    boxed: Option<Box<RawValue>>,
+}
+
+/// What is read alone is what serde_json reads.
+fn same(text: &str) -> Result<(), TestCaseError> {
+    let passed = alone::<IgnoredAny>(text).is_some();
+    // The instructions that every processor of the kind has.
+    let baseline = Level::baseline();
+    prop_assert_eq!(passed, alone_by::<IgnoredAny>(baseline, text).is_some(), "{}", text);
+    prop_assert_eq!(alone::<Value>(text), alone_by::<Value>(baseline, text));
+    if passed {
+        prop_assert!(serde_json::from_str::<IgnoredAny>(text).is_ok(), "passed over: {text}");
+    }
+    if let Some(value) = alone::<Value>(text) {
+        prop_assert_eq!(Some(value), serde_json::from_str::<Value>(text).ok());
+    }
+    if let Some(raw) = alone::<&RawValue>(text) {
+        let theirs = serde_json::from_str::<&RawValue>(text).ok();
+        prop_assert_eq!(Some(raw.get()), theirs.map(RawValue::get));
+    }
+    if let Some(wire) = alone::<Wire<'_>>(text) {
+        prop_assert_eq!(Some(wire), serde_json::from_str::<Wire<'_>>(text).ok());
+    }
+    if let Some(texts) = alone::<Texts<'_>>(text) {
+        let theirs = serde_json::from_str::<Texts<'_>>(text);
+        prop_assert!(theirs.is_ok(), "{text}");
+        if let Ok(theirs) = theirs {
+            prop_assert_eq!(texts.raw.map(RawValue::get), theirs.raw.map(RawValue::get));
+            let boxed = |raw: Option<Box<RawValue>>| raw.map(|raw| raw.get().to_owned());
+            prop_assert_eq!(boxed(texts.boxed), boxed(theirs.boxed));
+        }
+    }
+    Ok(())
+}
+
+/// Parts of which texts are made, sound and broken.
+const PARTS: [&str; 62] = [
+    "{",
+    "}",
+    "[",
+    "]",
+    ",",
+    ":",
+    " ",
+    "\n",
+    "\t",
+    "\r",
+    "null",
+    "true",
+    "false",
+    "nul",
+    "0",
+    "-0",
+    "1",
+    "01",
+    "-",
+    "12.5",
+    "1.",
+    ".5",
+    "1e3",
+    "1E+2",
+    "1e",
+    "1e400",
+    "18446744073709551616",
+    "-9223372036854775809",
+    "123456789012345678",
+    "1234567890123456789",
+    "\"",
+    "\"a\"",
+    "\"name\":",
+    "\"n\":",
+    "\"whole\":",
+    "\"flag\":",
+    "\"list\":",
+    "\"pair\":",
+    "\"map\":",
+    "\"inner\":",
+    "\"raw\":",
+    "\"boxed\":",
+    "\"other\":",
+    "\\",
+    "\\\\",
+    "\\n",
+    "\\u00e4",
+    "\\ud83d\\ude00",
+    "\\ud800",
+    "\\u12",
+    "\\x",
+    "\u{1}",
+    "\u{7f}",
+    "ä",
+    "任务",
+    "\"\"",
+    "{}",
+    "[]",
+    "\"some words, \\\"quoted\\\", that are longer than one block of sixty-four bytes\"",
+    "\"x\\\\\"",
+    "\"n\":1,",
+    "\u{feff}",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn whatever_is_read_is_what_serde_json_reads(
+        parts in prop::collection::vec(prop::sample::select(&PARTS[..]), 0..40),
+        lead in 0_usize..70,
+    ) {
+        let text = parts.concat();
+        same(&text)?;
+        same(&format!("{}{text}", " ".repeat(lead)))?;
+        same(&format!("{{\"other\":{text}}}"))?;
+        same(&format!("{{\"raw\":\"{}{text}\"}}", "-".repeat(lead)))?;
+    }
+
+    #[test]
+    fn whatever_is_damaged_in_sound_text_is_refused_as_there(
+        at in any::<prop::sample::Index>(),
+        put in prop::sample::select(&PARTS[..]),
+        cut in 0_usize..4,
+        pad in 0_usize..130,
+    ) {
+        let text = sound(pad);
+        let at = at.index(text.len() + 1);
+        let end = (at + cut).min(text.len());
+        if text.is_char_boundary(at) && text.is_char_boundary(end) {
+            same(&format!("{}{put}{}", &text[..at], &text[end..]))?;
+        }
+    }
+}
+
+fn sound(pad: usize) -> String {
+    let words = "words \\\"and\\\" \\u00e4 \\\\ 任务 ".repeat(3);
+    let pad = "-".repeat(pad);
+    format!(
+        r#" {{"name":"{pad}","n":-0.5e-3,"whole":7,"flag":true,"list":[1,"{words}",[],{{}},null],
+        "pair":[-3,"{words}"],"map":{{"{words}":{{"a":[{{"b":[]}}]}},"":12345678901234567890}},
+        "inner":{{"name":"{words}","unread":{{"x":["{pad}{words}",false]}}}},"raw":{{"{pad}":[1, 2]}},"boxed":"{words}"}} "#
+    )
+}
+
+#[test]
+fn what_is_sound_is_read_without_help() {
+    for pad in 0..130 {
+        let text = sound(pad);
+        assert!(alone::<Wire<'_>>(&text).is_some(), "{text}");
+        assert!(alone::<IgnoredAny>(&text).is_some(), "{text}");
+        let texts = alone::<Texts<'_>>(&text).unwrap();
+        assert_eq!(texts.raw.unwrap().get(), format!(r#"{{"{}":[1, 2]}}"#, "-".repeat(pad)));
+        assert!(texts.boxed.is_some());
+        same(&text).unwrap();
+    }
+}
+
+#[test]
+fn what_is_deep_or_odd_is_read_all_the_same() {
+    let deep = format!("{}{}", "[".repeat(120), "]".repeat(120));
+    assert!(alone::<Value>(&deep).is_none());
+    assert!(from_str::<Value>(&deep).is_ok());
+    let deeper = deep.replace('[', "[[").replace(']', "]]");
+    assert!(from_str::<Value>(&deeper).is_err(), "the limit is serde_json's");
+    assert!(from_str::<IgnoredAny>(&deeper).is_ok());
+    let wrong: Result<Wire<'_>, _> = from_slice(br#"{"whole":-1}"#);
+    let told = wrong.unwrap_err().to_string();
+    assert!(told.starts_with("invalid value: integer `-1`, expected u32"), "{told}");
+    let unread: Result<Wire<'_>, _> = from_slice(b"{\"whole\":1,\"other\":\"\xff\"}");
+    assert_eq!(unread.unwrap().whole, Some(1), "what is not read need not be UTF-8");
+}
