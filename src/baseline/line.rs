@@ -327,16 +327,19 @@ impl RunWire<Box<str>> {
         let source =
             if self.retries_recorded { RetrySource::Recorded } else { RetrySource::Inferred };
         let amount = |amount: Option<Decimal>| amount.map_or(0.0, |amount| amount.0);
-        let mut share = |name: Box<str>| names.share(&name);
         Ok(RunRow {
             place: Place { line: number, ..Place::default() },
             run_id: self.run_id,
-            task_id: self.task_id.map(&mut share),
-            trial: self.trial.map(&mut share),
-            agent: self.agent.map(&mut share),
-            model: self.model.map(&mut share),
-            tags: self.tags.into_iter().map(|(key, value)| (share(key), share(value))).collect(),
-            status: self.status.map(&mut share),
+            task_id: self.task_id.map(|id| names.label(&id)),
+            trial: self.trial.map(|trial| names.label(&trial)),
+            agent: self.agent.map(|agent| names.share(&agent)),
+            model: self.model.map(|model| names.share(&model)),
+            tags: self
+                .tags
+                .into_iter()
+                .map(|(key, value)| (names.label(&key), names.label(&value)))
+                .collect(),
+            status: self.status.map(|status| names.share(&status)),
             outcome,
             limit,
             infra_excused: self.infra_excused,
@@ -381,12 +384,16 @@ impl RunWire<Box<str>> {
                 .errors
                 .into_iter()
                 .map(|error| ErrorCount {
-                    kind: share(error.r#type),
-                    tool: error.tool.map(&mut share),
+                    kind: names.share(&error.r#type),
+                    tool: error.tool.map(|tool| names.share(&tool)),
                     attempts: error.attempts,
                 })
                 .collect(),
-            step_types: self.step_types.into_iter().map(|(kind, n)| (share(kind), n)).collect(),
+            step_types: self
+                .step_types
+                .into_iter()
+                .map(|(kind, n)| (names.share(&kind), n))
+                .collect(),
             never_reached: self.never_reached,
         })
     }

@@ -1,5 +1,6 @@
 //! Writing results: to standard output, and to files by their ending.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{BufWriter, ErrorKind, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
@@ -124,14 +125,17 @@ pub(crate) fn guard<'p>(
     output: &Output,
     read: impl Iterator<Item = &'p Path>,
 ) -> Result<(), Failure> {
-    let read: Vec<_> = read.filter_map(|path| path.canonicalize().ok()).collect();
-    for file in &output.files {
-        if file.canonicalize().is_ok_and(|target| target.is_file() && read.contains(&target)) {
-            return Err(Failure::usage(format!(
-                "-o {}: this file is read by the same command; name another",
-                file.display()
-            )));
-        }
+    let target = |file: &'_ PathBuf| file.canonicalize().ok().filter(|target| target.is_file());
+    let targets: Vec<_> = output.files.iter().filter_map(|f| Some((f, target(f)?))).collect();
+    if targets.is_empty() {
+        return Ok(());
+    }
+    let read: HashSet<_> = read.filter_map(|path| path.canonicalize().ok()).collect();
+    if let Some((file, _)) = targets.iter().find(|(_, target)| read.contains(target)) {
+        return Err(Failure::usage(format!(
+            "-o {}: this file is read by the same command; name another",
+            file.display()
+        )));
     }
     Ok(())
 }

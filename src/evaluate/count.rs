@@ -276,19 +276,18 @@ fn add(sum: &mut u32, more: u32) {
 
 /// A row with the run's labels and no counts.
 pub(super) fn blank(run: &Trajectory<'_>, source: RetrySource, names: &mut Names) -> RunRow {
-    let mut share = |text: &str| names.share(unmarked(text));
     RunRow {
         place: run.place,
         run_id: run.run_id.as_deref().map(|id| unmarked(id).into()),
-        task_id: run.task_id.as_deref().map(&mut share),
-        trial: run.trial.as_deref().map(&mut share),
-        agent: run.agent.as_deref().map(&mut share),
-        model: run.model.as_deref().map(&mut share),
-        status: run.status.as_deref().map(&mut share),
+        task_id: run.task_id.as_deref().map(|id| names.label(unmarked(id))),
+        trial: run.trial.as_deref().map(|trial| names.label(unmarked(trial))),
+        agent: run.agent.as_deref().map(|agent| names.share(unmarked(agent))),
+        model: run.model.as_deref().map(|model| names.share(unmarked(model))),
+        status: run.status.as_deref().map(|status| names.share(unmarked(status))),
         tags: run
             .tags
             .iter()
-            .map(|(key, value)| (names.share(key), names.share(unmarked(value))))
+            .map(|(key, value)| (names.label(key), names.label(unmarked(value))))
             .collect(),
         outcome: Outcome::Unknown,
         limit: None,

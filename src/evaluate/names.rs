@@ -17,18 +17,35 @@ const MOST_BYTES: usize = 200;
 /// The names that a thread has met.
 #[derive(Default)]
 pub(crate) struct Names {
-    known: HashSet<Name, foldhash::fast::RandomState>,
+    kinds: Known,
+    labels: Known,
 }
 
 impl Names {
-    /// The name, shared where it can be.
+    /// The name of a type, tool, agent, model or status, shared where it can be.
     pub(crate) fn share(&mut self, text: &str) -> Name {
-        if let Some(known) = self.known.get(text) {
+        self.kinds.share(text)
+    }
+
+    /// An id of a task or trial, or a label. There may be as many as runs, so they are shared apart
+    /// from the others, which they would push out.
+    pub(crate) fn label(&mut self, text: &str) -> Name {
+        self.labels.share(text)
+    }
+}
+
+/// Names that were met, up to a number.
+#[derive(Default)]
+struct Known(HashSet<Name, foldhash::fast::RandomState>);
+
+impl Known {
+    fn share(&mut self, text: &str) -> Name {
+        if let Some(known) = self.0.get(text) {
             return known.clone();
         }
         let name: Name = text.into();
-        if text.len() <= MOST_BYTES && self.known.len() < MOST_NAMES {
-            self.known.insert(name.clone());
+        if text.len() <= MOST_BYTES && self.0.len() < MOST_NAMES {
+            self.0.insert(name.clone());
         }
         name
     }
@@ -47,8 +64,10 @@ mod tests {
         for at in 0..2 * MOST_NAMES {
             assert_eq!(&*names.share(&at.to_string()), at.to_string());
         }
-        assert_eq!(names.known.len(), MOST_NAMES);
+        assert_eq!(names.kinds.0.len(), MOST_NAMES);
         names.share(&"长".repeat(1_000));
-        assert_eq!(names.known.len(), MOST_NAMES);
+        assert_eq!(names.kinds.0.len(), MOST_NAMES);
+        let id = names.label("task-1");
+        assert!(Name::ptr_eq(&id, &names.label("task-1")), "ids have a room of their own");
     }
 }

@@ -207,3 +207,57 @@ pub(super) fn plain_end(level: Level, text: &[u8], at: usize) -> Option<usize> {
     }
     dispatch!(level, simd => find(simd, text, at))
 }
+
+#[cfg(test)]
+mod tests {
+    use fearless_simd::{Level, dispatch};
+    use proptest::prelude::*;
+
+    use super::{closing_quote, level, plain_end, string_end};
+
+    /// Where the string ends, byte by byte, and whether it is sound up to there.
+    fn slowly(text: &[u8]) -> (Option<usize>, bool) {
+        let (mut at, mut sound) = (0, true);
+        while at < text.len() {
+            match text[at] {
+                b'"' => return (Some(at), sound),
+                b'\\' => {
+                    match text.get(at + 1) {
+                        Some(b'u') => {
+                            let digits = text.get(at + 2..at + 6).unwrap_or_default();
+                            sound &= digits.len() == 4 && digits.iter().all(u8::is_ascii_hexdigit);
+                        }
+                        Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => {}
+                        _ => sound = false,
+                    }
+                    at += 1;
+                }
+                ..0x20 => sound = false,
+                _ => {}
+            }
+            at += 1;
+        }
+        (None, sound)
+    }
+
+    proptest! {
+        #[test]
+        fn a_string_ends_where_it_does_byte_by_byte(
+            lead in 0_usize..140,
+            signs in prop::collection::vec(prop::sample::select(&b"\\\\\\\"un0aF/\x01\x7f\xc3"[..]), 0..90),
+            tail in 0_usize..140,
+        ) {
+            let mut text = vec![b'-'; lead];
+            text.extend(signs);
+            text.extend(vec![b'-'; tail]);
+            let (end, sound) = slowly(&text);
+            prop_assert_eq!(closing_quote(&text), end);
+            for level in [level(), Level::baseline()] {
+                let found = dispatch!(level, simd => string_end(simd, &text, 0));
+                prop_assert_eq!(found, end.filter(|_| sound));
+                let special = text.iter().position(|byte| matches!(byte, b'"' | b'\\' | ..0x20));
+                prop_assert_eq!(plain_end(level, &text, 0), special);
+            }
+        }
+    }
+}

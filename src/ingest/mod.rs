@@ -7,6 +7,7 @@
 
 mod archive;
 pub mod assemble;
+mod begun;
 mod block;
 mod booking;
 pub mod delimited;

@@ -77,12 +77,6 @@ impl Error for Odd {
     fn custom<T: fmt::Display>(_: T) -> Self {
         Self
     }
-    fn invalid_type(_: serde::de::Unexpected<'_>, _: &dyn serde::de::Expected) -> Self {
-        Self
-    }
-    fn invalid_value(_: serde::de::Unexpected<'_>, _: &dyn serde::de::Expected) -> Self {
-        Self
-    }
 }
 
 /// A record, and how far it is read.
@@ -170,6 +164,27 @@ fn handed_over<'de, V: Visitor<'de>>(value: &'de str, visitor: V) -> Result<V::V
     Ok(value)
 }
 
+/// Methods that read a value which starts with a byte of this pattern.
+macro_rules! only {
+    ($($first:pat => $($method:ident),+;)+) => {
+        $($(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Odd> {
+            match self.peek()? {
+                $first => self.deserialize_any(visitor),
+                _ => Err(Odd),
+            }
+        })+)+
+    };
+}
+
+/// Methods that leave the record to serde_json, with what they are told beside the visitor.
+macro_rules! never {
+    ($($method:ident($($hint:ty),*)),+ $(,)?) => {
+        $(fn $method<V: Visitor<'de>>(self, $(_: $hint,)* _: V) -> Result<V::Value, Odd> {
+            Err(Odd)
+        })+
+    };
+}
+
 impl<'de> Deserializer<'de> for &mut Reader<'de> {
     type Error = Odd;
 
@@ -232,27 +247,77 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
         visitor.visit_unit()
     }
 
-    fn deserialize_enum<V: Visitor<'de>>(
+    // What a type asks for and does not get is serde_json's to refuse, whatever else the type takes.
+    only! {
+        b't' | b'f' => deserialize_bool;
+        b'n' => deserialize_unit;
+        b'-' | b'0'..=b'9' => deserialize_i8, deserialize_i16, deserialize_i32, deserialize_i64,
+            deserialize_u8, deserialize_u16, deserialize_u32, deserialize_u64, deserialize_f64;
+        b'"' => deserialize_char, deserialize_str, deserialize_string, deserialize_identifier;
+        b'[' => deserialize_seq;
+        b'{' => deserialize_map;
+    }
+
+    fn deserialize_tuple<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, Odd> {
+        self.deserialize_seq(visitor)
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
         self,
         _: &'static str,
         _: &'static [&'static str],
-        _: V,
+        visitor: V,
     ) -> Result<V::Value, Odd> {
-        Err(Odd)
+        match self.peek()? {
+            b'{' | b'[' => self.deserialize_any(visitor),
+            _ => Err(Odd),
+        }
     }
 
-    fn deserialize_bytes<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Odd> {
-        Err(Odd)
+    never! {
+        deserialize_f32(), deserialize_i128(), deserialize_u128(), deserialize_bytes(),
+        deserialize_byte_buf(), deserialize_unit_struct(&'static str),
+        deserialize_tuple_struct(&'static str, usize),
+        deserialize_enum(&'static str, &'static [&'static str]),
+    }
+}
+
+/// The key of a member: a text, which is read also where nobody wants it.
+struct Key<'r, 'de>(&'r mut Reader<'de>);
+
+impl<'de> Deserializer<'de> for Key<'_, 'de> {
+    type Error = Odd;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Odd> {
+        self.0.string(visitor)
     }
 
-    fn deserialize_byte_buf<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Odd> {
-        Err(Odd)
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Odd> {
+        visitor.visit_some(self)
     }
 
-    forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string unit unit_struct
-        seq tuple tuple_struct map struct identifier
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Odd> {
+        match name {
+            RAW => Err(Odd),
+            _ => visitor.visit_newtype_struct(self),
+        }
     }
+
+    never! {
+        deserialize_bool(), deserialize_unit(), deserialize_i8(), deserialize_i16(), deserialize_i32(),
+        deserialize_i64(), deserialize_i128(), deserialize_u8(), deserialize_u16(), deserialize_u32(),
+        deserialize_u64(), deserialize_u128(), deserialize_f32(), deserialize_f64(), deserialize_bytes(),
+        deserialize_byte_buf(), deserialize_seq(), deserialize_map(), deserialize_tuple(usize),
+        deserialize_unit_struct(&'static str), deserialize_tuple_struct(&'static str, usize),
+        deserialize_struct(&'static str, &'static [&'static str]),
+        deserialize_enum(&'static str, &'static [&'static str]),
+    }
+
+    forward_to_deserialize_any! { char str string identifier ignored_any }
 }
 
 /// The elements of an array, up to its bracket.
@@ -297,7 +362,7 @@ impl<'de> MapAccess<'de> for Members<'_, 'de> {
         if self.reader.peek()? != b'"' {
             return Err(Odd);
         }
-        seed.deserialize(&mut *self.reader).map(Some)
+        seed.deserialize(Key(self.reader)).map(Some)
     }
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Odd> {

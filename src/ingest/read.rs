@@ -5,6 +5,7 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::Mutex;
 
+use super::begun::{Begun, framing_of};
 use super::block::{Block, Parse, WholeReader, batches, cut_between, too_large};
 use super::feed::{Ahead, Feed};
 use super::formats::{self, Assembler, Format, Reader};
@@ -14,7 +15,7 @@ use super::parallel::in_parallel;
 use super::small::Waiting;
 use super::source::{self, Source, Stream};
 use super::split::{Framing, Span, Splitter};
-use super::starts::{self, Begun, Start, framing_of, look_ahead};
+use super::starts::{self, Start, look_ahead};
 use super::{FileTally, LeftOut, ReadError, Tally};
 use crate::config::ReadOptions;
 use crate::model::{Issue, Place, Trajectory};

@@ -22,19 +22,28 @@ struct TopLevel<'o> {
     at: usize,
     /// Start of a value that is not passed over yet: whoever wants no more need not wait for it.
     value: Option<usize>,
+    /// Whether a bracket stood where none is due, or closed another kind.
+    odd: bool,
 }
 
 impl<'o> TopLevel<'o> {
     /// `None` where the text is no object.
     fn of(text: &'o [u8]) -> Option<Self> {
         let lead = text.len() - text.trim_ascii_start().len();
-        (text.get(lead) == Some(&b'{')).then_some(Self { text, at: lead + 1, value: None })
+        (text.get(lead) == Some(&b'{')).then_some(Self {
+            text,
+            at: lead + 1,
+            value: None,
+            odd: false,
+        })
     }
 
     fn next(&mut self) -> Top<'o> {
         if let Some(value) = self.value.take() {
-            let length = end_of_value(&self.text[value..]);
+            let mut open = Open::default();
+            let length = end_of(&self.text[value..], &mut open);
             self.at = length.map_or(self.text.len(), |length| value + length);
+            self.odd |= open.odd;
         }
         loop {
             match self.text.get(self.at) {
@@ -53,7 +62,10 @@ impl<'o> TopLevel<'o> {
                     self.value = Some(at);
                     return Top::Member(key, at);
                 }
-                Some(_) => self.at += 1,
+                Some(other) => {
+                    self.odd |= matches!(other, b'{' | b'[' | b']');
+                    self.at += 1;
+                }
             }
         }
     }
@@ -69,21 +81,14 @@ fn space(text: &[u8]) -> usize {
 /// nothing of its kind is open: a stray `}` does not end an array.
 #[must_use]
 pub fn end_of_value(text: &[u8]) -> Option<usize> {
-    end_of(text, Open::default())
+    end_of(text, &mut Open::default())
 }
 
-/// Length of what is left of an array, up to its bracket and with it; `None` where it is cut off.
-fn end_of_array(text: &[u8]) -> Option<usize> {
-    let mut open = Open::default();
-    open.take(b'[');
-    end_of(text, open)
-}
-
-fn end_of(text: &[u8], mut open: Open) -> Option<usize> {
+fn end_of(text: &[u8], open: &mut Open) -> Option<usize> {
     let mut at = 0;
-    if !open.is_empty() || matches!(text.first(), Some(b'{' | b'[')) {
+    if matches!(text.first(), Some(b'{' | b'[')) {
         let (blocks, _) = text.as_chunks::<WIDTH>();
-        let lanes = match dispatch!(level(), simd => leap(simd, blocks, &mut open, &mut at)) {
+        let lanes = match dispatch!(level(), simd => leap(simd, blocks, open, &mut at)) {
             Leap::Closed(end) => return Some(end),
             Leap::Open(lanes) => lanes,
         };
@@ -148,6 +153,8 @@ fn leap<S: Simd>(simd: S, blocks: &[[u8; WIDTH]], open: &mut Open, at: &mut usiz
 struct Open {
     brackets: Vec<u8>,
     braces: usize,
+    /// Whether a bracket closed nothing, or more than the last one.
+    odd: bool,
 }
 
 impl Open {
@@ -166,6 +173,7 @@ impl Open {
                 return false;
             }
         };
+        self.odd |= self.brackets.last() != Some(&opening);
         while pairs > 0
             && let Some(closed) = self.brackets.pop()
         {
@@ -272,50 +280,20 @@ fn element_at(object: &[u8], mut at: usize) -> Option<(Span, usize)> {
     (length > 0).then_some((Span { start: at, end, line: 0 }, at + length))
 }
 
-/// The keys at the top level of an object, and those of the first elements, `most` of them, of the
-/// first array under `key`, in one walk: up to these only, where the other keys are `known`.
+/// The keys of the first elements, `most` of them, of the arrays under `key` at the top level of an object.
 #[must_use]
-pub fn keys_and_inner<'o>(
-    object: &'o [u8],
-    key: &str,
-    most: usize,
-    known: bool,
-) -> (Vec<Cow<'o, str>>, Vec<Vec<Cow<'o, str>>>) {
-    let (mut keys, mut inner) = (Vec::new(), Vec::new());
-    let Some(mut members) = TopLevel::of(object) else { return (keys, inner) };
-    while let Top::Member(name, value) = members.next() {
-        keys.push(String::from_utf8_lossy(name));
-        if !inner.is_empty() || !is_array(object, &[key], name, value) {
-            continue;
-        }
-        let mut at = value + 1;
-        while inner.len() < most {
-            at += object[at..].iter().take_while(|byte| between(byte)).count();
-            // An object is walked once, for its keys and its end.
-            let mut element = TopLevel { text: object, at: at + 1, value: None };
-            let mut names = Vec::new();
-            if object.get(at) == Some(&b'{') {
-                while let Top::Member(name, _) = element.next() {
-                    names.push(String::from_utf8_lossy(name));
-                }
-            }
-            if names.is_empty() || object.get(element.at) != Some(&b'}') {
-                let Some((_, next)) = element_at(object, at) else { break };
-                at = next;
-            } else {
-                at = element.at + 1;
-            }
-            inner.push(names);
-        }
-        if known {
-            break;
-        }
-        // What was walked is not passed over again.
-        let rest = object.get(at..).unwrap_or_default();
-        members.value = None;
-        members.at = end_of_array(rest).map_or(object.len(), |length| at + length);
+pub fn keys_of_elements<'o>(object: &'o [u8], key: &str, most: usize) -> Vec<Vec<Cow<'o, str>>> {
+    let Some(elements) = elements(object, key) else { return Vec::new() };
+    elements.take(most).map(|span| keys(&object[span.start..span.end])).collect()
+}
+
+fn keys(object: &[u8]) -> Vec<Cow<'_, str>> {
+    let mut keys = Vec::new();
+    let Some(mut members) = TopLevel::of(object) else { return keys };
+    while let Top::Member(key, _) = members.next() {
+        keys.push(String::from_utf8_lossy(key));
     }
-    (keys, inner)
+    keys
 }
 
 /// The object that a text begins with, passed over once for all that look at it.
@@ -327,6 +305,8 @@ pub struct FirstObject {
     pub start: usize,
     /// One past its last byte; `None` if it is damaged or cut off.
     pub end: Option<usize>,
+    /// Whether each of its brackets closes one of its kind, so that counting them finds the same end.
+    pub balanced: bool,
 }
 
 /// The object that a text begins with, after any space; `None` where it begins with something else.
@@ -338,13 +318,13 @@ pub fn first_object(text: &[u8]) -> Option<FirstObject> {
         keys.push(String::from_utf8_lossy(key).into_owned());
     }
     let closed = text.get(members.at) == Some(&b'}');
-    Some(FirstObject { keys, start, end: closed.then_some(members.at + 1) })
+    Some(FirstObject { keys, start, end: closed.then_some(members.at + 1), balanced: !members.odd })
 }
 
 #[cfg(test)]
 mod tests {
     use super::{
-        Span, elements, end_of_value, first_array, first_object, keys_and_inner, top_keys,
+        Span, elements, end_of_value, first_array, first_object, keys_of_elements, top_keys,
     };
 
     #[test]
@@ -397,12 +377,12 @@ mod tests {
         assert_eq!(elements(object, "a").unwrap().next(), None);
         assert!(elements(b"[]", "a").is_none());
         assert_eq!(first_array(object, &["steps"]), Some(28));
-        let (keys, inner) = keys_and_inner(object, "steps", 2, false);
-        assert_eq!((keys.join(" "), inner), ("a steps".to_owned(), vec![vec!["b".into()], vec![]]));
-        assert_eq!(keys_and_inner(object, "steps", 9, true).1.len(), 4);
+        let inner = keys_of_elements(object, "steps", 2);
+        assert_eq!(inner, [vec!["b"], vec![]]);
+        assert_eq!(keys_of_elements(object, "steps", 9).len(), 4);
         let twice = br#"{"steps":[],"b":1,"steps":[7]}"#;
         assert_eq!(elements(twice, "steps").unwrap().count(), 1);
-        assert_eq!(keys_and_inner(twice, "steps", 9, false).1.len(), 1);
+        assert_eq!(keys_of_elements(twice, "steps", 9).len(), 1);
     }
 
     #[test]
@@ -412,6 +392,13 @@ mod tests {
         assert_eq!(told(br#"{"a":1,"b":[2"#), Some(("a b".to_owned(), 0, None)));
         assert_eq!(told(br#"{"a" 1}"#), Some((String::new(), 0, None)));
         assert_eq!(told(br#"[{"a":1}]"#), None);
+        let balanced = |text: &[u8]| first_object(text).is_some_and(|object| object.balanced);
+        assert!(balanced(br#"{"a":[{"b":"]"}],"c":{}} ]"#));
+        for text in [r#"{"a":[1}"#, r#"{"a":1]}"#, r#"{"a":{]}}"#, r#"{["a":1}"#] {
+            assert!(!balanced(text.as_bytes()), "{text}");
+            let long = text.replace("\"a\"", &format!("\"{}\"", "a".repeat(200)));
+            assert!(!balanced(long.as_bytes()), "{long}");
+        }
     }
 
     #[test]

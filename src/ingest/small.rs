@@ -27,10 +27,11 @@ pub(super) struct Waiting<'p> {
     bytes: usize,
 }
 
-/// One file, read to its end and cut into records.
+/// One file, read to its end.
 struct Small<'p> {
     feed: Feed<'p>,
-    cut: Cut,
+    /// Its records, where they were told apart ahead.
+    cut: Option<Cut>,
     framing: Framing,
     format: &'static Format,
     path: PathBuf,
@@ -47,17 +48,18 @@ pub(super) struct Cut {
 }
 
 impl Cut {
-    /// The records of a feed; `first` is the object that it begins with, where that was passed over
-    /// before.
+    /// The records of these bytes, at their offset in the file; `first` is the object that they begin
+    /// with, where that was passed over before.
     pub(super) fn of(
-        feed: &Feed<'_>,
+        bytes: &[u8],
+        base: u64,
         format: &Format,
         framing: Framing,
         first: Option<&FirstObject>,
     ) -> Self {
         let (mut splitter, mut spans) = (Splitter::new(framing), Vec::new());
-        splitter.split(feed.bytes(), true, &mut spans);
-        let misspelt = misspelt((feed.bytes(), feed.offset()), &spans, (0, format), first);
+        splitter.split(bytes, true, &mut spans);
+        let misspelt = misspelt((bytes, base), &spans, (0, format), first);
         Self { spans, open: splitter.cut_between(), misspelt }
     }
 }
@@ -91,7 +93,6 @@ impl<'s, V: Visitor> Session<'s, V> {
             return Ok(Some(feed));
         }
         self.waiting.bytes += feed.bytes().len();
-        let cut = cut.unwrap_or_else(|| Cut::of(&feed, format, framing, None));
         self.waiting.files.push(Small { feed, cut, framing, format, path: path.to_owned(), file });
         if self.waiting.bytes >= BLOCK || self.waiting.files.len() >= FILES {
             self.flush()?;
@@ -101,19 +102,29 @@ impl<'s, V: Visitor> Session<'s, V> {
 
     /// Reads the records of the files that wait, and books them in the order of the files.
     pub(super) fn flush(&mut self) -> Result<(), ReadError> {
-        let files = std::mem::take(&mut self.waiting).files;
+        let mut files = std::mem::take(&mut self.waiting).files;
         if files.is_empty() {
             return Ok(());
         }
         let (most, threads) = (self.request.max_record, self.request.threads);
         let (visitor, joins, states) = (self.visitor, &self.joins, &self.states);
         let options = &self.request.options;
-        let blocks: Vec<(Block<'_>, &Small<'_>)> =
-            files.iter().map(|file| (file.block(most), file)).collect();
+        let ahead: Vec<Option<Cut>> = files.iter_mut().map(|file| file.cut.take()).collect();
+        let blocks: Vec<(Block<'_>, &Format, Framing)> =
+            files.iter().map(|file| (file.block(most), file.format, file.framing)).collect();
+        let left: Vec<usize> = (0..ahead.len()).filter(|at| ahead[*at].is_none()).collect();
+        let cut = |nth: usize| {
+            let (block, format, framing) = &blocks[left[nth]];
+            Cut::of(block.bytes, block.base, format, *framing, None)
+        };
+        let mut later = in_parallel(threads, left.len(), &cut, None).into_iter();
+        let cuts: Vec<Cut> =
+            ahead.into_iter().filter_map(|cut| cut.or_else(|| later.next())).collect();
         let pieces: Vec<(&Block<'_>, &Format, &[Span])> = blocks
             .iter()
-            .flat_map(|(block, file)| {
-                batches(&file.cut.spans).into_iter().map(move |spans| (block, file.format, spans))
+            .zip(&cuts)
+            .flat_map(|((block, format, _), cut)| {
+                batches(&cut.spans).into_iter().map(move |spans| (block, *format, spans))
             })
             .collect();
         let work = |at: usize| {
@@ -124,8 +135,8 @@ impl<'s, V: Visitor> Session<'s, V> {
         };
         let outcomes = in_parallel(threads, pieces.len(), &work, None);
         let mut outcomes = pieces.iter().map(|(block, ..)| block.file).zip(outcomes).peekable();
-        for (block, file) in &blocks {
-            let Cut { spans, open, misspelt } = &file.cut;
+        for ((file, (block, ..)), cut) in files.iter().zip(&blocks).zip(&cuts) {
+            let Cut { spans, open, misspelt } = cut;
             for issue in misspelt {
                 let place = Place { file: file.file, ..issue.place };
                 self.issue(Issue { place, ..issue.clone() })?;

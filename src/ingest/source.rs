@@ -21,6 +21,19 @@ pub struct Source {
     pub named: bool,
 }
 
+impl Source {
+    /// Whether it is standard input, and no file of that name.
+    #[must_use]
+    pub fn is_input(&self) -> bool {
+        is_input(&self.path)
+    }
+}
+
+/// Whether a path means standard input.
+pub(super) fn is_input(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
 /// What was found under the given paths.
 #[derive(Debug, Default)]
 pub struct Sources {
@@ -38,7 +51,7 @@ pub fn find(paths: &[PathBuf]) -> Result<Sources, ReadError> {
     let mut found = Sources::default();
     let mut seen = HashSet::new();
     for path in paths {
-        if path.as_os_str() == "-" {
+        if is_input(path) {
             found.add(path.clone(), true, &mut seen);
         } else if path.is_dir() {
             walk(path, usize::MAX, &mut found, &mut seen, |_| true)?;
@@ -145,6 +158,9 @@ fn walk(
 
 /// The path by which a file is known however it is given.
 fn identity(path: &Path) -> PathBuf {
+    if is_input(path) {
+        return path.to_owned();
+    }
     let empty = path.as_os_str().is_empty();
     let path = if empty { Path::new(".") } else { path };
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
@@ -203,7 +219,7 @@ pub(super) enum Stream {
 /// The file cannot be opened or read, or its compression is damaged at the start.
 pub(super) fn open(path: &Path) -> Result<Stream, ReadError> {
     let fail = |reason: String| ReadError::Unreadable { path: path.to_owned(), reason };
-    if path.as_os_str() == "-" {
+    if is_input(path) {
         return piped(Box::new(io::stdin()), path).map(Stream::Bytes);
     }
     let mut file = File::open(path).map_err(|error| fail(error.to_string()))?;
@@ -238,9 +254,14 @@ pub(super) fn is_packed(head: &[u8]) -> bool {
 /// All of a plain file of this size; `None` where it cannot be read or has grown, or is an archive or
 /// compressed.
 pub(super) fn read_plain(path: &Path, size: usize) -> Option<Vec<u8>> {
+    let mut file = File::open(path).ok()?;
+    let mut head = [0; 4];
+    let (length, error) = read_up_to(&mut file, &mut head);
+    let head = head.get(..length).filter(|head| error.is_none() && !is_packed(head))?;
     let mut bytes = Vec::with_capacity(size + 1);
-    File::open(path).ok()?.take(size as u64 + 1).read_to_end(&mut bytes).ok()?;
-    (bytes.len() <= size && !is_packed(&bytes)).then_some(bytes)
+    bytes.extend_from_slice(head);
+    file.take((size + 1).saturating_sub(length) as u64).read_to_end(&mut bytes).ok()?;
+    (bytes.len() <= size).then_some(bytes)
 }
 
 fn is_gz(head: &[u8]) -> bool {
@@ -262,7 +283,7 @@ pub(super) fn piped(
     let mut head = vec![0; 4];
     let (length, error) = read_up_to(&mut stream, &mut head);
     head.truncate(length);
-    let from = if path.as_os_str() == "-" { "standard input" } else { "a pipe" };
+    let from = if is_input(path) { "standard input" } else { "a pipe" };
     let reason = match error {
         Some(error) => error.to_string(),
         None if is_zip(&head) => {

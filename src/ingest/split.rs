@@ -9,7 +9,7 @@ mod scanner;
 
 use self::scanner::Scanner;
 use super::delimited::RowScanner;
-use super::scan::FirstObject;
+use super::scan::{FirstObject, first_object};
 
 /// A record's range in the current buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,13 +44,13 @@ impl Framing {
     /// value follows, or a closing bracket, are parts of something larger.
     #[must_use]
     pub fn of(head: &[u8]) -> Self {
-        Self::told(head, None)
+        Self::told(head, first_object(head).as_ref())
     }
 
     /// The same where the object that the file begins with was passed over before.
     #[must_use]
     pub fn told(head: &[u8], first: Option<&FirstObject>) -> Self {
-        if let Some(FirstObject { start, end: Some(end), .. }) = first
+        if let Some(FirstObject { start, end: Some(end), balanced: true, .. }) = first
             && let Some(after) = memchr::memchr(b'\n', &head[*start..]).map(|at| start + at)
             && after >= *end
             && head[*end..after].trim_ascii().is_empty()
@@ -350,6 +350,11 @@ mod tests {
         assert_eq!(Framing::of(b"{\"runs\":[\n{\"a\":1}\n]\n}\n"), Framing::Values);
         assert_eq!(Framing::of(b"{\"runs\":[{\"a\":1},\n{\"b\":1}]}\n"), Framing::Values);
         assert_eq!(Framing::of(b"  {\"steps\":["), Framing::Lines);
+        // Its brackets do not close: what follows is not cut line by line.
+        let damaged = "{\"steps\":[{\"type\":1}]\n{\n \"steps\":[]\n}\n";
+        assert_eq!(Framing::of(damaged.as_bytes()), Framing::Values);
+        let damaged = damaged.replace("1}]\n", "1}]]}\n");
+        assert_eq!(Framing::of(damaged.as_bytes()), Framing::Values);
     }
 
     #[test]

@@ -7,19 +7,16 @@
 use std::io::Read;
 use std::path::Path;
 
+use super::begun::framing_of;
 use super::feed::Feed;
 use super::formats::sidecars::{self, Sidecar};
-use super::formats::{self, Format, Reader, Unclaimed, harbor};
-use super::joins::{Again, may_be_of_trial};
-use super::json_rows::Objects;
+use super::formats::{self, Format, Reader, Unclaimed};
 use super::parallel::in_parallel;
-use super::read::{BLOCK, Request, Session, Visitor};
-use super::rows::Table;
+use super::read::{BLOCK, Request};
 use super::scan::{FirstObject, first_object};
 use super::small::Cut;
 use super::source::{Source, read_plain};
 use super::split::Framing;
-use super::{LeftOut, ReadError};
 
 /// Bytes read at first.
 const FIRST: usize = 64 << 10;
@@ -115,6 +112,9 @@ pub(super) fn look_ahead<'p>(
     request: &'p Request<'_>,
 ) -> Vec<Option<Start<'p>>> {
     let small = |source: &Source| {
+        if source.is_input() {
+            return None;
+        }
         let found = std::fs::metadata(&source.path).ok().filter(std::fs::Metadata::is_file)?;
         // What has no size may be no file of a disk, and without an end.
         usize::try_from(found.len()).ok().filter(|size| (1..=SMALL).contains(size))
@@ -138,97 +138,13 @@ pub(super) fn look_ahead<'p>(
         let mut start = look_at(request, after_mark(feed), path);
         if let Told::Format(format) = start.told
             && matches!(format.reader, Reader::Whole(_))
+            && !request.strict
         {
             let framing = framing_of(format, start.framing);
-            start.cut = Some(Cut::of(&start.feed, format, framing, start.first.as_ref()));
+            let (bytes, base) = (start.feed.bytes(), start.feed.offset());
+            start.cut = Some(Cut::of(bytes, base, format, framing, start.first.as_ref()));
         }
         Some(start)
     };
     in_parallel(request.threads, sizes.len(), &look, None)
-}
-
-/// The open account of a file, and what its start told of how it is read.
-#[derive(Default)]
-pub(super) struct Begun {
-    pub(super) file: u32,
-    pub(super) table: Option<Table>,
-    pub(super) objects: Option<Objects>,
-    /// Its records, where they were told apart ahead.
-    pub(super) cut: Option<Cut>,
-}
-
-/// How the records of a format are told apart in a file that starts like this.
-pub(super) fn framing_of(format: &Format, told: Framing) -> Framing {
-    match told {
-        Framing::Elements if !format.splits_arrays => Framing::Values,
-        told => told,
-    }
-}
-
-impl<'s, V: Visitor> Session<'s, V> {
-    /// Reads a stream by what its start told.
-    pub(super) fn started(
-        &mut self,
-        start: Start<'s>,
-        path: &Path,
-        named: bool,
-        again: Again,
-    ) -> Result<(), ReadError> {
-        let Start { feed, framing, told, cut, .. } = start;
-        if let Some(damage) = feed.damage().filter(|_| !named && feed.bytes().is_empty()) {
-            return self.cannot_read(path, damage.to_owned());
-        }
-        let mapping = self.request.options.mapping.as_deref();
-        let format = match told {
-            Told::Parquet => return self.parquet(feed, path, named),
-            Told::Sidecar(kind) => return self.sidecar(feed, path, named, kind),
-            Told::Format(format) => format,
-            Told::Unclaimed(Unclaimed { reason, .. }) if named => {
-                return Err(ReadError::Unrecognised { path: path.to_owned(), reason });
-            }
-            Told::Unclaimed(Unclaimed { what, reason }) => {
-                if let Some(damage) = feed.damage() {
-                    return self.cannot_read(path, damage.to_owned());
-                }
-                if self.request.strict && what == LeftOut::NeedsMap {
-                    return Err(ReadError::unreadable_input(path, &reason));
-                }
-                self.leave_out(path, reason, what);
-                return Ok(());
-            }
-        };
-        let waits = sidecars::joins(format.name)
-            || format.name == harbor::HARBOR.name
-            || may_be_of_trial(path, format);
-        if self.two_passes && waits {
-            self.put_off(feed, path, format, again);
-            return Ok(());
-        }
-        let is_table = mapping.is_none_or(|map| formats::mapped::is_table(map, feed.bytes()));
-        let table =
-            match Table::open(path, feed.bytes(), format).map(|table| table.filter(|_| is_table)) {
-                Ok(table) => table,
-                Err(reason) if named => {
-                    return Err(ReadError::Unrecognised { path: path.to_owned(), reason });
-                }
-                Err(reason) => {
-                    self.leave_out(path, reason, LeftOut::NotATrace);
-                    return Ok(());
-                }
-            };
-        let elements = framing == Framing::Elements && !format.splits_arrays && table.is_none();
-        let inside = if elements { Framing::Values } else { framing };
-        let objects = match Objects::open(feed.bytes(), inside, format) {
-            Ok(objects) => objects,
-            Err(reason) if named => {
-                return Err(ReadError::Unrecognised { path: path.to_owned(), reason });
-            }
-            Err(reason) => {
-                self.leave_out(path, reason, LeftOut::NotATrace);
-                return Ok(());
-            }
-        };
-        let file = self.begin(path, format);
-        self.records(feed, framing, format, path, Begun { file, table, objects, cut })
-    }
 }

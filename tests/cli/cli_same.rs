@@ -81,6 +81,70 @@ fn any_number_of_threads_gives_the_same_bytes() {
 }
 
 #[test]
+fn a_folder_of_small_files_gives_the_same_bytes_on_any_number_of_threads() {
+    let folder = Folder::new();
+    for id in 0..150 {
+        let run = varied(id);
+        let step = run.replace("\"error\":null", "\"err\":null").replace("steps", "stps");
+        let (name, text) = match id % 10 {
+            0 => ("txt", "no trace at all\n".to_owned()),
+            1 => ("json", format!("[{run},\n{}", varied(id + 1_000))),
+            2 => ("json", format!("\u{feff}{run}\n{}", run.replace("failed", "fai"))),
+            3 => ("json", run.replace("\"steps\":[", "\"steps\":[],\"steps\":[")),
+            4 => ("json", run.replace("},{", "],{")),
+            5 => ("json", format!("{{\"runs\":[{run}]}}")),
+            6 => ("json", String::new()),
+            7 => ("json", format!("{}{step}\n{}", "{\"x\":1]}\n \"y\":2}\n", "{\"cut")),
+            8 => ("json", run.replace("duration_ms", "durationms").replace("status", "staus")),
+            _ => ("json", lines(20_000, id * 50)),
+        };
+        folder.file(&format!("traces/{id:03}.{name}"), text);
+    }
+    folder.file("traces/large.ndjson", lines(700_000, 9_000));
+    let packed = std::fs::File::create(folder.at("traces/packed.json.gz")).unwrap();
+    let mut packed = flate2::write::GzEncoder::new(packed, flate2::Compression::fast());
+    packed.write_all(lines(30_000, 20_000).as_bytes()).unwrap();
+    packed.finish().unwrap();
+    let traces = folder.at("traces");
+    let told = |threads: &str| {
+        [&["analyze"][..], &["inspect"]].map(|command| {
+            let args = [command, &[&traces, "--output", "json", "--threads", threads]].concat();
+            let ran = run(&args);
+            (ran.code, ran.out, ran.err)
+        })
+    };
+    let one = told("1");
+    assert!(one[0].1.contains("misspelt_key") || one[0].2.contains("did you mean"), "{}", one[0].2);
+    for threads in ["2", "8"] {
+        assert!(one == told(threads), "{threads} threads say otherwise than one");
+    }
+    // In one pass over single files nothing is looked at ahead either.
+    for name in ["003.json", "004.json", "007.json", "008.json"] {
+        let beside = [folder.at(&format!("traces/{name}")), folder.at("traces/009.json")];
+        let told = |threads: &str| {
+            run(&["inspect", &beside[0], &beside[1], "--output", "json", "--threads", threads])
+        };
+        assert_eq!(told("1").out, told("2").out, "{name}");
+    }
+}
+
+#[test]
+fn standard_input_is_no_file_of_its_name() {
+    let folder = Folder::new();
+    folder.file("-", varied(1));
+    folder.file("other.ndjson", varied(2));
+    let told = |threads: &str| {
+        let mut command = agenteval();
+        command.current_dir(folder.at("."));
+        command.args(["inspect", "-", "other.ndjson", "--output", "json", "--threads", threads]);
+        let ran = Ran::of(command.write_stdin(lines(4_000, 10)));
+        serde_json::from_str::<Value>(&ran.out).unwrap()["runs"].clone()
+    };
+    assert_eq!(told("1"), told("2"));
+    assert!(told("2").as_u64() > Some(2), "{}", told("2"));
+}
+
+#[test]
 fn an_array_gives_the_same_bytes_on_any_number_of_threads() {
     let folder = Folder::new();
     let runs: Vec<String> = (0..3_000).map(varied).collect();

@@ -5,10 +5,12 @@ use std::collections::BTreeMap;
 
 use agenteval::ingest::quick;
 use agenteval::ingest::repair::repair;
-use agenteval::ingest::scan::{end_of_value, find_arrays, top_keys};
+use agenteval::ingest::scan::{
+    elements, end_of_value, find_arrays, first_object, keys_of_elements, top_keys,
+};
 use agenteval::ingest::split::{Framing, Span, Splitter, restarts, wrapped_elements};
 
-use serde::de::IgnoredAny;
+use serde::de::{Deserialize, Deserializer, IgnoredAny};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -84,6 +86,16 @@ pub fn splitter(data: &[u8]) {
     }
 }
 
+/// A key that nobody wants.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Passed;
+
+impl<'de> Deserialize<'de> for Passed {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        IgnoredAny::deserialize(deserializer).map(|_| Self)
+    }
+}
+
 /// JSON text that is read without serde_json's help is what serde_json reads.
 pub fn values(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
@@ -92,6 +104,9 @@ pub fn values(data: &[u8]) {
     }
     if let Some(value) = quick::alone::<Value>(text) {
         assert_eq!(Some(value), serde_json::from_str(text).ok());
+    }
+    if quick::alone::<BTreeMap<Passed, IgnoredAny>>(text).is_some() {
+        serde_json::from_str::<BTreeMap<Passed, IgnoredAny>>(text).expect("keys passed over");
     }
     if let Some(raw) = quick::alone::<BTreeMap<Cow<'_, str>, &RawValue>>(text) {
         let theirs: BTreeMap<Cow<'_, str>, &RawValue> =
@@ -108,7 +123,14 @@ pub fn values(data: &[u8]) {
 fn inside(record: &[u8]) {
     assert!(end_of_value(record).is_none_or(|end| end <= record.len()));
     assert!(find_arrays(record, &WRAPPERS).iter().all(|at| record[*at] == b'['));
-    drop(top_keys(record));
+    let keys = top_keys(record);
+    assert_eq!(first_object(record).map(|object| object.keys).unwrap_or_default(), keys);
+    for key in keys.iter().take(8) {
+        let spans: Vec<Span> = elements(record, key).into_iter().flatten().take(50).collect();
+        let inner = keys_of_elements(record, key, 50);
+        let alone = spans.iter().map(|span| top_keys(&record[span.start..span.end]));
+        assert!(alone.eq(inner), "keys of the elements of {key}");
+    }
     for at in restarts(record, 2) {
         assert_eq!(record[at], b'{');
     }

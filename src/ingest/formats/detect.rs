@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::{FORMATS, Format, Parsed, Probe, Reader, others};
-use crate::ingest::scan::FirstObject;
+use crate::ingest::scan::{FirstObject, first_object};
 use crate::ingest::split::{Framing, Splitter, wrapped_elements};
 use crate::ingest::{LeftOut, ReadError, rows};
 use crate::model::nearest;
@@ -58,7 +58,7 @@ pub struct Unclaimed {
 /// # Errors
 /// Says what the file looks like where no format claims it.
 pub fn detect(path: &Path, head: &[u8], framing: Framing) -> Result<&'static Format, Unclaimed> {
-    detect_knowing(path, head, framing, None)
+    detect_knowing(path, head, framing, first_object(head).as_ref())
 }
 
 /// The same where the object that the file begins with was passed over before.

@@ -10,13 +10,13 @@ use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
 
 use super::super::archive::member;
+use super::super::begun::{Begun, framing_of};
 use super::super::feed::Feed;
 use super::super::formats::sidecars::{SIDECAR_LIMIT, Sidecar, joins, task_named, task_said};
 use super::super::formats::{Format, Parsed, Reader, harbor};
 use super::super::read::{BLOCK, Session, Visitor};
 use super::super::source::{self, Stream};
 use super::super::split::{Framing, Span, Splitter};
-use super::super::starts::Begun;
 use super::super::{FileTally, LeftOut, ReadError};
 use crate::model::{Issue, Place, Severity};
 
@@ -38,6 +38,7 @@ impl Again {
     /// How the file at this path can be had again.
     pub(in super::super) fn of(path: &Path) -> Self {
         match std::fs::metadata(path) {
+            _ if source::is_input(path) => Self::Never,
             Ok(found) if found.is_file() => Self::Path,
             _ => Self::Never,
         }
@@ -331,10 +332,7 @@ fn has_turns(bytes: &[u8]) -> bool {
 
 /// For each record of a file, the task that it says itself.
 fn tasks_of(format: &Format, feed: &Feed<'_>) -> Vec<Option<String>> {
-    let framing = match Framing::of(feed.bytes()) {
-        Framing::Elements if !format.splits_arrays => Framing::Values,
-        framing => framing,
-    };
+    let framing = framing_of(format, Framing::of(feed.bytes()));
     let mut spans = Vec::new();
     Splitter::on_line(framing, 1).split(feed.bytes(), true, &mut spans);
     let record = |span: &Span| feed.bytes().get(span.start..span.end).unwrap_or_default();

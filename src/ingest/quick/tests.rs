@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use fearless_simd::Level;
 use proptest::prelude::*;
 use serde::Deserialize;
-use serde::de::IgnoredAny;
+use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -35,6 +35,55 @@ struct Texts<'a> {
     boxed: Option<Box<RawValue>>,
 }
 
+/// Takes anything; the members of an object are passed over one by one, as formats do it.
+#[derive(Debug, PartialEq)]
+struct Passed;
+
+impl<'de> Deserialize<'de> for Passed {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Passed)
+    }
+}
+
+impl<'de> Visitor<'de> for Passed {
+    type Value = Self;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("any value")
+    }
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self, A::Error> {
+        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(self)
+    }
+}
+
+/// Takes more than it asks for: serde_json gives it what it asks for alone.
+#[derive(Debug, PartialEq)]
+struct Greedy(u8);
+
+impl<'de> Deserialize<'de> for Greedy {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_str(Self(0))
+    }
+}
+
+impl<'de> Visitor<'de> for Greedy {
+    type Value = Self;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a text")
+    }
+    fn visit_str<E>(self, _: &str) -> Result<Self, E> {
+        Ok(Self(1))
+    }
+    fn visit_u64<E>(self, _: u64) -> Result<Self, E> {
+        Ok(Self(2))
+    }
+    fn visit_unit<E>(self) -> Result<Self, E> {
+        Ok(Self(3))
+    }
+}
+
 /// What is read alone is what serde_json reads.
 fn same(text: &str) -> Result<(), TestCaseError> {
     let passed = alone::<IgnoredAny>(text).is_some();
@@ -51,6 +100,15 @@ fn same(text: &str) -> Result<(), TestCaseError> {
     if let Some(raw) = alone::<&RawValue>(text) {
         let theirs = serde_json::from_str::<&RawValue>(text).ok();
         prop_assert_eq!(Some(raw.get()), theirs.map(RawValue::get));
+    }
+    if alone::<Passed>(text).is_some() {
+        prop_assert!(serde_json::from_str::<Passed>(text).is_ok(), "passed by: {text}");
+    }
+    if let Some(list) = alone::<Vec<Greedy>>(text) {
+        prop_assert_eq!(Some(list), serde_json::from_str::<Vec<Greedy>>(text).ok());
+    }
+    if let Some(small) = alone::<Vec<f32>>(text) {
+        prop_assert_eq!(Some(small), serde_json::from_str::<Vec<f32>>(text).ok());
     }
     if let Some(wire) = alone::<Wire<'_>>(text) {
         prop_assert_eq!(Some(wire), serde_json::from_str::<Wire<'_>>(text).ok());
@@ -185,6 +243,25 @@ fn what_is_sound_is_read_without_help() {
         assert!(texts.boxed.is_some());
         same(&text).unwrap();
     }
+}
+
+#[test]
+fn what_a_type_does_not_ask_for_and_keys_that_nobody_wants_are_held_to_the_letter() {
+    for text in [
+        r#"{"\ud800":1}"#,
+        r#"{"a":1}"#,
+        "[1]",
+        "[null]",
+        r#"["a"]"#,
+        "[3170141183460469231731687303715884105727]",
+        "[1.5]",
+    ] {
+        same(text).unwrap();
+    }
+    assert!(alone::<Passed>(r#"{"\ud800":1}"#).is_none());
+    assert!(alone::<Passed>(r#"{"\u00e4":1}"#).is_some());
+    assert_eq!(alone::<Vec<Greedy>>(r#"["a"]"#), Some(vec![Greedy(1)]));
+    assert!(alone::<Vec<Greedy>>("[1]").is_none());
 }
 
 #[test]

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use super::step::KEYS;
-use crate::ingest::scan::keys_and_inner;
+use crate::ingest::scan::{keys_of_elements, top_keys};
 
 /// Keys of a run that are read.
 const RUN: [&str; 25] = [
@@ -62,11 +62,11 @@ const LOOKED_OVER: usize = 20;
 /// What is misspelt in a run and in its first steps, each as a sentence.
 pub(super) fn misspelt(record: &[u8], keys: Option<&[String]>) -> Vec<String> {
     let step: Vec<&str> = KEYS.into_iter().chain(UNREAD).collect();
-    let (run, steps) = keys_and_inner(record, "steps", LOOKED_OVER, keys.is_some());
     let mut found = match keys {
         Some(keys) => near("a run", keys, &RUN),
-        None => near("a run", &run, &RUN),
+        None => near("a run", &top_keys(record), &RUN),
     };
+    let steps = keys_of_elements(record, "steps", LOOKED_OVER);
     let mut seen: Vec<&Vec<Cow<'_, str>>> = Vec::new();
     for keys in &steps {
         // Most steps of a run have the same keys.

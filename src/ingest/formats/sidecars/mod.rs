@@ -15,7 +15,7 @@ use crate::model::Trajectory;
 /// Largest such file that is read, in bytes after decompression.
 pub const SIDECAR_LIMIT: usize = 256 << 20;
 
-/// Bytes of a file that detection looks at.
+/// Bytes of a file whose values detection looks at; of its first object it knows all keys that were read.
 const LOOKED_AT: usize = 1 << 20;
 
 /// Formats whose outcomes, or parts of them, stand in files beside the trajectories.

@@ -18,7 +18,7 @@ pub(super) const EVALUATED: Sidecar = Sidecar {
     alone: "give the trajectories (`output.jsonl`) too",
     detect: |look| {
         look.has(&["instance_id", "test_result"])
-            && !look.any(&["history", "events"])
+            && !look.any(&["history", "events", "steps"])
             && reports(look.head)
     },
     read: read_lines,
