@@ -283,8 +283,43 @@ fn element_at(object: &[u8], mut at: usize) -> Option<(Span, usize)> {
 /// The keys of the first elements, `most` of them, of the arrays under `key` at the top level of an object.
 #[must_use]
 pub fn keys_of_elements<'o>(object: &'o [u8], key: &str, most: usize) -> Vec<Vec<Cow<'o, str>>> {
-    let Some(elements) = elements(object, key) else { return Vec::new() };
-    elements.take(most).map(|span| keys(&object[span.start..span.end])).collect()
+    let mut inner = Vec::new();
+    let Some(mut members) = TopLevel::of(object) else { return inner };
+    while inner.len() < most
+        && let Top::Member(name, value) = members.next()
+    {
+        if !is_array(object, &[key], name, value) {
+            continue;
+        }
+        let mut at = value + 1;
+        while inner.len() < most {
+            at += object[at..].iter().take_while(|byte| between(byte)).count();
+            // Where nothing is odd, one walk finds the keys of an element and its end.
+            if let Some((keys, end)) = balanced_object(object, at) {
+                inner.push(keys);
+                at = end;
+            } else if let Some((span, next)) = element_at(object, at) {
+                inner.push(keys(&object[span.start..span.end]));
+                at = next;
+            } else {
+                break;
+            }
+        }
+    }
+    inner
+}
+
+/// The keys and the end of the object at this place, if each of its brackets closes one of its kind.
+fn balanced_object(text: &[u8], at: usize) -> Option<(Vec<Cow<'_, str>>, usize)> {
+    if text.get(at) != Some(&b'{') {
+        return None;
+    }
+    let mut members = TopLevel { text, at: at + 1, value: None, odd: false };
+    let mut keys = Vec::new();
+    while let Top::Member(key, _) = members.next() {
+        keys.push(String::from_utf8_lossy(key));
+    }
+    (!members.odd && text.get(members.at) == Some(&b'}')).then_some((keys, members.at + 1))
 }
 
 fn keys(object: &[u8]) -> Vec<Cow<'_, str>> {

@@ -11,10 +11,11 @@ use super::block::{Block, WholeReader, batches};
 use super::feed::Feed;
 use super::formats::{Format, Reader};
 use super::parallel::in_parallel;
-use super::read::{BLOCK, Session, Visitor, with_state};
+use super::read::{Session, Visitor, with_state};
 use super::scan::FirstObject;
 use super::spelling::misspelt;
 use super::split::{Framing, Span, Splitter};
+use super::starts::TOGETHER;
 use crate::model::{Issue, Place};
 
 /// Files that wait at most.
@@ -94,7 +95,7 @@ impl<'s, V: Visitor> Session<'s, V> {
         }
         self.waiting.bytes += feed.bytes().len();
         self.waiting.files.push(Small { feed, cut, framing, format, path: path.to_owned(), file });
-        if self.waiting.bytes >= BLOCK || self.waiting.files.len() >= FILES {
+        if self.waiting.bytes >= TOGETHER || self.waiting.files.len() >= FILES {
             self.flush()?;
         }
         Ok(None)

@@ -21,9 +21,13 @@ use super::split::Framing;
 /// Bytes read at first.
 const FIRST: usize = 64 << 10;
 
-/// Files looked at together, at most, and the most bytes of all of them and of each.
-const FILES: usize = 64;
-const TOGETHER: usize = 4 << 20;
+/// Files looked at together, at most.
+const FILES: usize = 128;
+
+/// Bytes of the files that are looked at together, and of those whose records are read together.
+pub(super) const TOGETHER: usize = 12 << 20;
+
+/// Bytes of a file that is looked at ahead.
 const SMALL: usize = 512 << 10;
 
 /// The start of a stream, and what it tells.

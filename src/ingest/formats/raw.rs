@@ -103,6 +103,7 @@ pub(crate) fn text(raw: &RawValue) -> Option<Cow<'_, str>> {
     if memchr::memchr(b'\\', inner.as_bytes()).is_none() {
         return Some(Cow::Borrowed(inner));
     }
+    // A text with escapes is serde_json's to decode in any case.
     Some(serde_json::from_str(written).map_or(Cow::Borrowed(inner), Cow::Owned))
 }
 
