@@ -34,6 +34,21 @@ pub(super) fn framing_of(format: &Format, told: Framing) -> Framing {
 }
 
 impl<'s, V: Visitor> Session<'s, V> {
+    /// Tells of a file without a run: an error where it was named, else it is left out.
+    fn unusable(
+        &mut self,
+        path: &Path,
+        named: bool,
+        reason: String,
+        what: LeftOut,
+    ) -> Result<(), ReadError> {
+        if named {
+            return Err(ReadError::Unrecognised { path: path.to_owned(), reason });
+        }
+        self.leave_out(path, reason, what);
+        Ok(())
+    }
+
     /// Reads a stream by what its start told.
     pub(super) fn started(
         &mut self,
@@ -51,18 +66,14 @@ impl<'s, V: Visitor> Session<'s, V> {
             Told::Parquet => return self.parquet(feed, path, named),
             Told::Sidecar(kind) => return self.sidecar(feed, path, named, kind),
             Told::Format(format) => format,
-            Told::Unclaimed(Unclaimed { reason, .. }) if named => {
-                return Err(ReadError::Unrecognised { path: path.to_owned(), reason });
-            }
             Told::Unclaimed(Unclaimed { what, reason }) => {
-                if let Some(damage) = feed.damage() {
+                if let Some(damage) = feed.damage().filter(|_| !named) {
                     return self.cannot_read(path, damage.to_owned());
                 }
-                if self.request.strict && what == LeftOut::NeedsMap {
+                if self.request.strict && !named && what == LeftOut::NeedsMap {
                     return Err(ReadError::unreadable_input(path, &reason));
                 }
-                self.leave_out(path, reason, what);
-                return Ok(());
+                return self.unusable(path, named, reason, what);
             }
         };
         let waits = sidecars::joins(format.name)
@@ -76,24 +87,12 @@ impl<'s, V: Visitor> Session<'s, V> {
         let table =
             match Table::open(path, feed.bytes(), format).map(|table| table.filter(|_| is_table)) {
                 Ok(table) => table,
-                Err(reason) if named => {
-                    return Err(ReadError::Unrecognised { path: path.to_owned(), reason });
-                }
-                Err(reason) => {
-                    self.leave_out(path, reason, LeftOut::NotATrace);
-                    return Ok(());
-                }
+                Err(reason) => return self.unusable(path, named, reason, LeftOut::NotATrace),
             };
         let inside = if table.is_none() { framing_of(format, framing) } else { framing };
         let objects = match Objects::open(feed.bytes(), inside, format) {
             Ok(objects) => objects,
-            Err(reason) if named => {
-                return Err(ReadError::Unrecognised { path: path.to_owned(), reason });
-            }
-            Err(reason) => {
-                self.leave_out(path, reason, LeftOut::NotATrace);
-                return Ok(());
-            }
+            Err(reason) => return self.unusable(path, named, reason, LeftOut::NotATrace),
         };
         let file = self.begin(path, format);
         self.records(feed, framing, format, path, Begun { file, table, objects, cut })

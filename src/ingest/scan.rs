@@ -38,6 +38,21 @@ impl<'o> TopLevel<'o> {
         })
     }
 
+    /// The keys that are left.
+    fn keys(&mut self) -> Vec<Cow<'o, str>> {
+        let mut keys = Vec::new();
+        while let Top::Member(key, _) = self.next() {
+            keys.push(String::from_utf8_lossy(key));
+        }
+        keys
+    }
+
+    /// One past the bracket that closes the object, once all members were walked; `None` where there
+    /// is none.
+    fn end(&self) -> Option<usize> {
+        (self.text.get(self.at) == Some(&b'}')).then_some(self.at + 1)
+    }
+
     fn next(&mut self) -> Top<'o> {
         if let Some(value) = self.value.take() {
             let mut open = Open::default();
@@ -189,12 +204,8 @@ impl Open {
 /// The keys at the top level of a JSON object; those before the damage if it is damaged or cut off.
 #[must_use]
 pub fn top_keys(object: &[u8]) -> Vec<String> {
-    let mut keys = Vec::new();
-    let Some(mut members) = TopLevel::of(object) else { return keys };
-    while let Top::Member(key, _) = members.next() {
-        keys.push(String::from_utf8_lossy(key).into_owned());
-    }
-    keys
+    let keys = TopLevel::of(object).map(|mut members| members.keys()).unwrap_or_default();
+    keys.into_iter().map(Cow::into_owned).collect()
 }
 
 /// Offsets of the arrays that stand under any of `keys` at the top level of an object.
@@ -299,7 +310,8 @@ pub fn keys_of_elements<'o>(object: &'o [u8], key: &str, most: usize) -> Vec<Vec
                 inner.push(keys);
                 at = end;
             } else if let Some((span, next)) = element_at(object, at) {
-                inner.push(keys(&object[span.start..span.end]));
+                let element = TopLevel::of(&object[span.start..span.end]);
+                inner.push(element.map(|mut members| members.keys()).unwrap_or_default());
                 at = next;
             } else {
                 break;
@@ -315,20 +327,8 @@ fn balanced_object(text: &[u8], at: usize) -> Option<(Vec<Cow<'_, str>>, usize)>
         return None;
     }
     let mut members = TopLevel { text, at: at + 1, value: None, odd: false };
-    let mut keys = Vec::new();
-    while let Top::Member(key, _) = members.next() {
-        keys.push(String::from_utf8_lossy(key));
-    }
-    (!members.odd && text.get(members.at) == Some(&b'}')).then_some((keys, members.at + 1))
-}
-
-fn keys(object: &[u8]) -> Vec<Cow<'_, str>> {
-    let mut keys = Vec::new();
-    let Some(mut members) = TopLevel::of(object) else { return keys };
-    while let Top::Member(key, _) = members.next() {
-        keys.push(String::from_utf8_lossy(key));
-    }
-    keys
+    let keys = members.keys();
+    members.end().filter(|_| !members.odd).map(|end| (keys, end))
 }
 
 /// The object that a text begins with, passed over once for all that look at it.
@@ -348,12 +348,9 @@ pub struct FirstObject {
 #[must_use]
 pub fn first_object(text: &[u8]) -> Option<FirstObject> {
     let mut members = TopLevel::of(text)?;
-    let (start, mut keys) = (members.at - 1, Vec::new());
-    while let Top::Member(key, _) = members.next() {
-        keys.push(String::from_utf8_lossy(key).into_owned());
-    }
-    let closed = text.get(members.at) == Some(&b'}');
-    Some(FirstObject { keys, start, end: closed.then_some(members.at + 1), balanced: !members.odd })
+    let (start, keys) = (members.at - 1, members.keys());
+    let keys = keys.into_iter().map(Cow::into_owned).collect();
+    Some(FirstObject { keys, start, end: members.end(), balanced: !members.odd })
 }
 
 #[cfg(test)]
